@@ -85,7 +85,8 @@ double ModelGraph::DeviationOf(const Claim& claim, deputy_value_id id, deputy_dt
       const ModelNode& node = model_.nodes[i];
       Case alone = Alone(i);
       for (size_t at = 0; at < node.inputs.size(); ++at)
-        if (const auto found = moved.find(node.inputs[at]); found != moved.end()) alone.inputs[at].value = found->second;
+        if (const auto found = moved.find(node.inputs[at]); found != moved.end())
+          alone.inputs[at].value = found->second;
       const size_t made = node.outputs[0];
       const Tensor& right = model_.values[made].value;
       Tensor value = reference::Compute(node.node, alone.operands()).at(0);

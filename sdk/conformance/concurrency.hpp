@@ -15,8 +15,6 @@ inline bool LoadsWhileRunning(const Instance& instance) {
 }
 
 // May context_create and context_destroy?
-inline bool IsSerial(const Instance& instance) {
-  return (instance.delegate()->flags & DEPUTY_DELEGATE_SERIAL) != 0;
-}
+inline bool IsSerial(const Instance& instance) { return (instance.delegate()->flags & DEPUTY_DELEGATE_SERIAL) != 0; }
 
 }  // namespace deputy::conformance

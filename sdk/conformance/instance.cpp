@@ -40,8 +40,8 @@ deputy_partition PartitionOf(const deputy_graph& graph, const Claim& claim) {
 }
 
 CompileCall::CompileCall(HostServices& host, const deputy_partition& partition, const CompileSettings& settings)
-    : control_{sizeof control_, 0, &host,
-               settings.cancelled ? [](void*) { return 1u; } : [](void*) { return 0u; }, CheckProgress} {
+    : control_{sizeof control_, 0, &host, settings.cancelled ? [](void*) { return 1u; } : [](void*) { return 0u; },
+               CheckProgress} {
   args_.struct_size = sizeof args_;
   args_.flags = settings.flags;
   args_.partition = &partition;

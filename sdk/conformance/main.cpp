@@ -250,7 +250,9 @@ int main(int argc, char** argv) {
 
   Judgement judgement = Judge(RunRounds(tests, rounds), quirks);
   if (arguments.allow_unavailable) judgement.unavailable.clear();
-  std::fputs(TextReport(judgement, named, quirks, {arguments.verbose, arguments.coverage, arguments.least_cases}).c_str(), stdout);
+  std::fputs(
+      TextReport(judgement, named, quirks, {arguments.verbose, arguments.coverage, arguments.least_cases}).c_str(),
+      stdout);
   if (!settings.junit.empty()) {
     const deputy::Status written = deputy::WriteOutputFile(settings.junit, JUnitReport(judgement));
     if (!written.ok()) return Fail(written.ToString());

@@ -58,8 +58,7 @@ size_t RunPartitions(TestRun& run, Instance& instance, const std::string& label,
       const std::string wrong = FaultOfRuns(shown, part.claim, *part.context, run.settings().computes_in);
       if (!wrong.empty()) run.Failed(label, "partition of " + NamesOf(graph, part.claim) + ": " + wrong);
     }
-  if (run.NoFaults(instance.plugin(), label) && run.failures() == failures && several != 0)
-    run.Passed(label);
+  if (run.NoFaults(instance.plugin(), label) && run.failures() == failures && several != 0) run.Passed(label);
   return several;
 }
 

@@ -71,7 +71,8 @@ Clock::time_point DeadlineOf(const Child& child, const HungFunctions& hung) {
   const Progress& progress = *child.progress;
   if (hung.empty() || hung.count(progress.function) == 0) return child.deadline;
   const Clock::time_point since{std::chrono::nanoseconds(progress.since_ns)};
-  return std::min(child.deadline, since + std::chrono::duration_cast<Clock::duration>(PatienceWith(hung, progress.function)));
+  return std::min(child.deadline,
+                  since + std::chrono::duration_cast<Clock::duration>(PatienceWith(hung, progress.function)));
 }
 
 [[noreturn]] void RunChild(const Child& child, int pipe, const Settings& settings) {
@@ -289,7 +290,8 @@ std::vector<TestResult> RunTests(const std::vector<Test>& tests, const Settings&
                                    "the cases behind " + subject + " were not run, because " +
                                        child->progress->function + " did not return"});
     }
-    if (!child->timed_out && !ending.empty() && !subject.empty() && next > child->first_case && child->restarts < kMostRestarts) {
+    if (!child->timed_out && !ending.empty() && !subject.empty() && next > child->first_case &&
+        child->restarts < kMostRestarts) {
       Child again;
       again.test = child->test;
       again.index = child->index;

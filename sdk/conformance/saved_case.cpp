@@ -16,7 +16,8 @@ std::string FolderName(const std::string& test, const std::string& label) {
   constexpr size_t kMost = 80;
   std::string name;
   for (const char letter : test + "_" + label) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '.' || letter == '-' || letter == '=';
+    const bool plain =
+        std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '.' || letter == '-' || letter == '=';
     name += plain ? letter : '_';
   }
   char number[16];

@@ -100,9 +100,9 @@ std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<Mod
   std::vector<Test> all;
   for (std::vector<Test>& group : std::vector<std::vector<Test>>{
            EntryTests(), OptionTests(cases), LifeCycleTests(cases), NumericTests(cases), CapabilityTests(cases),
-           PartitionTests(models), FusionTests(), ExecutionTests(cases), StateTests(cases, models), ConcurrencyTests(cases), CallTests(cases), AllocatorTests(cases), ShapeTests(cases),
-           ResizeTests(cases), BlobTests(cases, models), ProfilingTests(cases, models), LeakTests(cases, models),
-           HostTests(cases),
+           PartitionTests(models), FusionTests(), ExecutionTests(cases), StateTests(cases, models),
+           ConcurrencyTests(cases), CallTests(cases), AllocatorTests(cases), ShapeTests(cases), ResizeTests(cases),
+           BlobTests(cases, models), ProfilingTests(cases, models), LeakTests(cases, models), HostTests(cases),
            OwnModelTests(settings)})
     for (Test& test : group) all.push_back(std::move(test));
   return all;

@@ -28,7 +28,7 @@ struct Settings {
   bool list = false;
   bool in_process = false;
   uint64_t seed = 1;
-  int random = 200;  // networks
+  int random = 200;                                   // networks
   deputy_dtype computes_in = DEPUTY_DTYPE_UNDEFINED;  // from the list of quirks
 };
 

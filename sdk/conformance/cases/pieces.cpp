@@ -12,7 +12,9 @@ using Made = std::optional<size_t>;
 constexpr double kLargest = 1000;
 
 bool IsFloat(const Tensor& tensor) { return reference::IsReal(tensor.dtype); }
-bool IsImage(const Tensor& tensor) { return IsFloat(tensor) && tensor.rank() == 4 && tensor.dims[2] >= 3 && tensor.dims[3] >= 3; }
+bool IsImage(const Tensor& tensor) {
+  return IsFloat(tensor) && tensor.rank() == 4 && tensor.dims[2] >= 3 && tensor.dims[3] >= 3;
+}
 
 Dims PerChannel(const Tensor& x) {
   Dims dims(x.rank(), 1);
@@ -49,12 +51,13 @@ Piece WithInput(const std::string& type, double low, double high) {
 
 // The model's first input once more.
 Piece WithFirstInput(const std::string& type) {
-  return {type + " of the first input", type, [=](ModelBuilder& m, size_t x) -> Made {
-            const size_t first = m.model().inputs.front();
-            if (m.ValueOf(first).dims != m.ValueOf(x).dims || m.ValueOf(first).dtype != m.ValueOf(x).dtype || first == x)
-              return std::nullopt;
-            return m.Op(type, {x, first});
-          }};
+  return {
+      type + " of the first input", type, [=](ModelBuilder& m, size_t x) -> Made {
+        const size_t first = m.model().inputs.front();
+        if (m.ValueOf(first).dims != m.ValueOf(x).dims || m.ValueOf(first).dtype != m.ValueOf(x).dtype || first == x)
+          return std::nullopt;
+        return m.Op(type, {x, first});
+      }};
 }
 
 Piece Convolution(const std::string& name, const std::string& type, int64_t kernel, bool by_channel, int64_t stride) {
@@ -86,7 +89,9 @@ Piece Normalization(const std::string& type) {
             if (!IsFloat(value) || value.rank() < (of_rows ? 2u : 3u)) return std::nullopt;
             const Dims dims = {of_rows ? value.dims.back() : value.dims[1]};
             if (dims[0] < (of_rows ? 4 : 1)) return std::nullopt;
-            const auto constant = [&](double low, double high) { return m.Const(m.Full(value.dtype, dims, low, high)); };
+            const auto constant = [&](double low, double high) {
+              return m.Const(m.Full(value.dtype, dims, low, high));
+            };
             std::vector<size_t> inputs = {x, constant(0.5, 1.5), constant(-1, 1)};
             if (type == "BatchNormalization") {
               inputs.push_back(constant(-1, 1));

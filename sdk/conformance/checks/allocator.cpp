@@ -78,7 +78,8 @@ class Allocations {
 
   static deputy_status* Allocate(void* self, uint32_t output, const int64_t* dims, uint32_t rank, void** data) {
     auto& all = *static_cast<Allocations*>(self);
-    if (output >= all.buffers_.size() || data == nullptr) return all.Refused(DEPUTY_INVALID_ARGUMENT, "there is no such output");
+    if (output >= all.buffers_.size() || data == nullptr)
+      return all.Refused(DEPUTY_INVALID_ARGUMENT, "there is no such output");
     if (all.buffers_[output] != nullptr) return all.Refused(DEPUTY_INVALID_ARGUMENT, "an output was allocated twice");
     if (all.refuses_) return all.Refused(DEPUTY_OUT_OF_MEMORY, "no memory, for a test");
     const Tensor& expected = all.shown_.ValueOf(all.claim_.outputs[output]);

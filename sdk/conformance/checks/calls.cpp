@@ -18,8 +18,8 @@ constexpr uint32_t kUnknownFlags[] = {1u << 20, 1u << 31};
 
 void ExpectRefused(TestRun& run, const std::string& function, const Outcome& outcome) {
   if (outcome.code == DEPUTY_INVALID_ARGUMENT) return run.Passed(function);
-  run.Failed(function, "an unknown bit of flags is not refused as an invalid argument, but answered with: " +
-                           outcome.ToString());
+  run.Failed(function,
+             "an unknown bit of flags is not refused as an invalid argument, but answered with: " + outcome.ToString());
 }
 
 void CheckFlags(TestRun& run, const Cases& cases) {
@@ -46,7 +46,8 @@ void CheckFlags(TestRun& run, const Cases& cases) {
     RunSettings settings;
     settings.flags = flag;
     ExpectRefused(run, "execute", binding.Run(*compiled.context, settings));
-    const std::string wrong = FaultOfRun(*compiled.shown, compiled.claim, *compiled.context, run.settings().computes_in);
+    const std::string wrong =
+        FaultOfRun(*compiled.shown, compiled.claim, *compiled.context, run.settings().computes_in);
     if (!wrong.empty()) run.Failed("execute", "after a run with an unknown flag: " + wrong);
   }
   run.NoFaults(*opened.plugin, "");
@@ -57,7 +58,8 @@ deputy_dtype Narrower(deputy_dtype computes_in, deputy_dtype allowed) {
   return computes_in == DEPUTY_DTYPE_BFLOAT16 || allowed == DEPUTY_DTYPE_UNDEFINED ? computes_in : allowed;
 }
 
-std::string FaultWith(const RunSettings& settings, const Compiled& compiled, Context& context, deputy_dtype computes_in) {
+std::string FaultWith(const RunSettings& settings, const Compiled& compiled, Context& context,
+                      deputy_dtype computes_in) {
   Binding binding(*compiled.shown, compiled.claim, Flush::kEnd, kPoison);
   const Outcome outcome = binding.Run(context, settings);
   if (!outcome.ok()) return "execute failed: " + outcome.ToString();
@@ -84,7 +86,8 @@ void CheckHints(TestRun& run, const Cases& cases) {
     RunSettings settings;
     settings.precision = precision;
     expect(std::string("precision=") + reference::NameOf(precision),
-           FaultWith(settings, compiled, *compiled.context, precision == kF32 ? computes_in : Narrower(computes_in, precision)));
+           FaultWith(settings, compiled, *compiled.context,
+                     precision == kF32 ? computes_in : Narrower(computes_in, precision)));
   }
   expect("after the hints", FaultWith({}, compiled, *compiled.context, computes_in));
   for (const int32_t priority : {-7, 7, INT32_MAX, INT32_MIN}) {
@@ -139,7 +142,8 @@ void CheckPrecision(TestRun& run, const Cases& cases) {
 }
 
 // "" for a run that ended as it may after a call of cancel.
-std::string FaultOfCancelled(const Compiled& compiled, Binding& binding, const Outcome& outcome, deputy_dtype computes_in) {
+std::string FaultOfCancelled(const Compiled& compiled, Binding& binding, const Outcome& outcome,
+                             deputy_dtype computes_in) {
   if (outcome.code == DEPUTY_CANCELLED) return "";
   if (!outcome.ok()) return "a run that was cancelled ends neither well nor as cancelled, but: " + outcome.ToString();
   return FaultOfValues(*compiled.shown, compiled.claim, binding.Results(), computes_in);
@@ -207,8 +211,8 @@ void CheckControl(TestRun& run, const Cases& cases) {
   compiled_with({}, DEPUTY_OK, "behind a compilation that was cancelled");
   compiled_with(late, DEPUTY_DEADLINE_EXCEEDED, "a compilation whose deadline has passed");
   compiled_with({}, DEPUTY_OK, "behind a compilation whose deadline had passed");
-  const std::string wrong =
-      FaultOfRun(*opened.compiled->shown, opened.compiled->claim, *opened.compiled->context, run.settings().computes_in);
+  const std::string wrong = FaultOfRun(*opened.compiled->shown, opened.compiled->claim, *opened.compiled->context,
+                                       run.settings().computes_in);
   if (!wrong.empty()) run.Failed("an executable from before", wrong);
   run.NoFaults(*opened.plugin, "");
 }

@@ -132,8 +132,8 @@ std::vector<Test> FusionTests() {
   std::set<std::string> seen;
   for (const Piece& piece : AllPieces())
     if (seen.insert(piece.op_type).second)
-      tests.push_back({"fusions." + piece.op_type,
-                       [op_type = piece.op_type](TestRun& run) { CheckFirst(run, op_type); }});
+      tests.push_back(
+          {"fusions." + piece.op_type, [op_type = piece.op_type](TestRun& run) { CheckFirst(run, op_type); }});
   tests.push_back({"fusions.networks", CheckNetworks});
   return tests;
 }

@@ -237,8 +237,8 @@ void CheckSettable(TestRun& run, const std::vector<Case>& cases) {
     for (std::string value : Samples(*info)) {
       const std::string subject = TextOf(info->name) + "=" + value;
       if (!ReadBack(plugin, instance, info->name, &before, &why_not)) break;  // options.defaults says so
-      const Outcome outcome = plugin.Call(
-          "set_option", [&] { return options->set_option(instance.handle(), info->name, StrOf(value)); });
+      const Outcome outcome =
+          plugin.Call("set_option", [&] { return options->set_option(instance.handle(), info->name, StrOf(value)); });
       const bool read = ReadBack(plugin, instance, info->name, &after, &why_not);
       if (!read)
         run.Failed(subject, "it cannot be read back: " + why_not);

@@ -1,4 +1,5 @@
-// The vendor's own model (--model), run by the host with the delegate and compared with the CPU, partition by partition.
+// The vendor's own model (--model), run by the host with the delegate and compared with the CPU, partition by
+// partition.
 #include <cstring>
 
 #include "plugin_host.hpp"

@@ -1,14 +1,13 @@
 // State that outlives its run, for each operator and for partitions of several nodes: buffers that move and buffers
 // that stay, contexts in turns and at once, equal nodes with other constants, failed runs, contexts that end while
 // others run, compilation beside runs, and memory that runs lose.
-#include "deputy/abi/ext/concurrency.h"
-
 #include <atomic>
 #include <functional>
 #include <thread>
 
 #include "cases/pieces.hpp"
 #include "concurrency.hpp"
+#include "deputy/abi/ext/concurrency.h"
 #include "probing/subject.hpp"
 #include "probing/taken_cases.hpp"
 #include "surroundings.hpp"
@@ -26,10 +25,14 @@ class StateRun {
 
   void All() {
     const std::pair<const char*, std::string (StateRun::*)()> steps[] = {
-        {"changing data", &StateRun::Changing},     {"contexts in turns", &StateRun::InTurns},
-        {"other constants", &StateRun::Constants},  {"after a refused run", &StateRun::AfterRefusal},
-        {"contexts at once", &StateRun::AtOnce},    {"contexts end beside a run", &StateRun::EndBeside},
-        {"compiled beside a run", &StateRun::CompileBeside}, {"many runs", &StateRun::ManyRuns}};
+        {"changing data", &StateRun::Changing},
+        {"contexts in turns", &StateRun::InTurns},
+        {"other constants", &StateRun::Constants},
+        {"after a refused run", &StateRun::AfterRefusal},
+        {"contexts at once", &StateRun::AtOnce},
+        {"contexts end beside a run", &StateRun::EndBeside},
+        {"compiled beside a run", &StateRun::CompileBeside},
+        {"many runs", &StateRun::ManyRuns}};
     for (const auto& [name, step] : steps) {
       const std::string wrong = (this->*step)();
       const std::string about = subject_.name() + ", " + name;
@@ -51,8 +54,7 @@ class StateRun {
   std::string Changing() {
     Binding staying(subject_.turn(0), loaded_.claim, Flush::kBegin, kPoison);
     for (size_t i = 0; i < 3 * Subject::kTurns; ++i) {
-      std::string wrong =
-          FaultOfRunIn(staying, subject_.turn(i), loaded_.claim, *loaded_.context, computes_in());
+      std::string wrong = FaultOfRunIn(staying, subject_.turn(i), loaded_.claim, *loaded_.context, computes_in());
       if (!wrong.empty()) return "in the buffers of the run before, with other data: " + wrong;
       if (i % 3 != 1) continue;
       wrong = Once(*loaded_.context, i + 1);
@@ -246,8 +248,8 @@ void CheckThousands(TestRun& run, const std::vector<Case>& cases) {
   if (least.descriptors != 0) run.Failed("", std::to_string(least.descriptors) + " descriptors" + in);
   if (least.threads != 0) run.Failed("", std::to_string(least.threads) + " threads" + in);
   if (opened.plugin->host().statuses_out() > statuses) run.Failed("", "statuses" + in);
-  const std::string wrong =
-      FaultOfRun(*opened.compiled->shown, opened.compiled->claim, *opened.compiled->context, run.settings().computes_in);
+  const std::string wrong = FaultOfRun(*opened.compiled->shown, opened.compiled->claim, *opened.compiled->context,
+                                       run.settings().computes_in);
   if (!wrong.empty()) run.Failed("", "after " + std::to_string(kWindows * kRuns) + " runs: " + wrong);
   run.NoFaults(*opened.plugin, "");
 }

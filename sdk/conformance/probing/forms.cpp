@@ -14,17 +14,56 @@ struct Domain {
 };
 
 const std::map<std::string, Domain>& Functions() {
-  static const auto* const all = new std::map<std::string, Domain>{
-      {"Abs", {}},      {"Acos", {-1, 1}},      {"Acosh", {1, 4}},     {"Asin", {-1, 1}},          {"Asinh", {}},
-      {"Atan", {}},     {"Atanh", {-0.9, 0.9}}, {"Ceil", {}},          {"Celu", {}},               {"Clip", {}},
-      {"Cos", {}},      {"Cosh", {}},           {"Dropout", {}},       {"Elu", {}},                {"Erf", {}},
-      {"Exp", {}},      {"Flatten", {}},        {"Floor", {}},         {"Gelu", {}},               {"HardSigmoid", {-4, 4}},
-      {"HardSwish", {-4, 4}}, {"Identity", {}}, {"LeakyRelu", {}},     {"Log", {0.125, 4}},        {"LogSoftmax", {}},
-      {"Mish", {}},     {"Neg", {}},            {"Reciprocal", {0.25, 4}}, {"Relu", {}},           {"Round", {}},
-      {"Selu", {}},     {"Sigmoid", {}},        {"Sign", {}},          {"Sin", {}},                {"Sinh", {}},
-      {"Softmax", {}},  {"Softplus", {}},       {"Softsign", {}},      {"Sqrt", {0, 4}},           {"Tan", {-1, 1}},
-      {"Tanh", {}},     {"ThresholdedRelu", {}}, {"GlobalAveragePool", {}}, {"GlobalMaxPool", {}}, {"Transpose", {}},
-      {"ReduceMean", {}}, {"ReduceMax", {}},    {"ReduceMin", {}},     {"ReduceSum", {}},          {"Shape", {}}};
+  static const auto* const all = new std::map<std::string, Domain>{{"Abs", {}},
+                                                                   {"Acos", {-1, 1}},
+                                                                   {"Acosh", {1, 4}},
+                                                                   {"Asin", {-1, 1}},
+                                                                   {"Asinh", {}},
+                                                                   {"Atan", {}},
+                                                                   {"Atanh", {-0.9, 0.9}},
+                                                                   {"Ceil", {}},
+                                                                   {"Celu", {}},
+                                                                   {"Clip", {}},
+                                                                   {"Cos", {}},
+                                                                   {"Cosh", {}},
+                                                                   {"Dropout", {}},
+                                                                   {"Elu", {}},
+                                                                   {"Erf", {}},
+                                                                   {"Exp", {}},
+                                                                   {"Flatten", {}},
+                                                                   {"Floor", {}},
+                                                                   {"Gelu", {}},
+                                                                   {"HardSigmoid", {-4, 4}},
+                                                                   {"HardSwish", {-4, 4}},
+                                                                   {"Identity", {}},
+                                                                   {"LeakyRelu", {}},
+                                                                   {"Log", {0.125, 4}},
+                                                                   {"LogSoftmax", {}},
+                                                                   {"Mish", {}},
+                                                                   {"Neg", {}},
+                                                                   {"Reciprocal", {0.25, 4}},
+                                                                   {"Relu", {}},
+                                                                   {"Round", {}},
+                                                                   {"Selu", {}},
+                                                                   {"Sigmoid", {}},
+                                                                   {"Sign", {}},
+                                                                   {"Sin", {}},
+                                                                   {"Sinh", {}},
+                                                                   {"Softmax", {}},
+                                                                   {"Softplus", {}},
+                                                                   {"Softsign", {}},
+                                                                   {"Sqrt", {0, 4}},
+                                                                   {"Tan", {-1, 1}},
+                                                                   {"Tanh", {}},
+                                                                   {"ThresholdedRelu", {}},
+                                                                   {"GlobalAveragePool", {}},
+                                                                   {"GlobalMaxPool", {}},
+                                                                   {"Transpose", {}},
+                                                                   {"ReduceMean", {}},
+                                                                   {"ReduceMax", {}},
+                                                                   {"ReduceMin", {}},
+                                                                   {"ReduceSum", {}},
+                                                                   {"Shape", {}}};
   return *all;
 }
 
@@ -51,7 +90,8 @@ bool AddConvolution(CaseBuilder& b, const std::string& type, const Form& form) {
   const int64_t kernel = *std::min_element(x.begin() + 2, x.end()) >= 3 ? 3 : 1;
   b.In(b.Random(form.dtype, x)).Quietly("kernel_shape", Ints(Dims(spatial, kernel)));
   // In eights, where the channels are.
-  const Dims weights = type == "Conv" ? WithKernel(most, channels, spatial, kernel) : WithKernel(channels, most, spatial, kernel);
+  const Dims weights =
+      type == "Conv" ? WithKernel(most, channels, spatial, kernel) : WithKernel(channels, most, spatial, kernel);
   b.Const(b.Random(form.dtype, weights, -0.5, 0.5)).Const(b.Random(form.dtype, {most}));
   if (type == "Conv" && kernel == 3) b.Quietly("pads", Ints(Dims(2 * spatial, 1)));
   return true;
@@ -96,7 +136,10 @@ bool AddQuantization(CaseBuilder& b, const std::string& type, const Form& form) 
 
 bool AddSlice(CaseBuilder& b, const Form& form) {
   if (form.dims.empty() || form.dims.back() < 2) return false;
-  b.In(b.Random(form.dtype, form.dims)).Const(Whole({1})).Const(Whole({form.dims.back()})).Const(Whole({static_cast<int64_t>(form.dims.size()) - 1}));
+  b.In(b.Random(form.dtype, form.dims))
+      .Const(Whole({1}))
+      .Const(Whole({form.dims.back()}))
+      .Const(Whole({static_cast<int64_t>(form.dims.size()) - 1}));
   return true;
 }
 
@@ -104,7 +147,8 @@ bool AddSlice(CaseBuilder& b, const Form& form) {
 bool Write(CaseBuilder& b, const std::string& type, const Form& form) {
   if (const auto found = Functions().find(type); found != Functions().end()) {
     b.In(b.Random(form.dtype, form.dims, found->second.low, found->second.high));
-    if (type == "Clip") b.Const(RealScalar(reference::IsReal(form.dtype) ? -0.75 : 1, form.dtype)).Const(RealScalar(1, form.dtype));
+    if (type == "Clip")
+      b.Const(RealScalar(reference::IsReal(form.dtype) ? -0.75 : 1, form.dtype)).Const(RealScalar(1, form.dtype));
     return type.rfind("Global", 0) != 0 || IsImage(form.dims);
   }
   if (const auto found = Pairs().find(type); found != Pairs().end()) {
@@ -155,9 +199,21 @@ std::optional<Form> FormOf(const Case& tested) {
 std::vector<Form> CommonForms() {
   std::vector<Form> all;
   for (const deputy_dtype dtype : {kF32, kF16, kBF16, kI8, kU8, kI32, kI64, kF64})
-    for (const Dims& dims : std::vector<Dims>{{1, 8, 4, 4},  {1, 16, 8, 8}, {16, 16},   {1, 32, 4, 4},    {1, 64, 4, 4},
-                                              {1, 8, 16},    {1, 64},       {64},       {8, 32},          {2, 16, 5, 7},
-                                              {1, 3, 32, 32}, {1, 1, 1, 64}, {1, 1, 8, 8}, {1, 8, 2, 4, 4}, {1, 64, 1, 1}})
+    for (const Dims& dims : std::vector<Dims>{{1, 8, 4, 4},
+                                              {1, 16, 8, 8},
+                                              {16, 16},
+                                              {1, 32, 4, 4},
+                                              {1, 64, 4, 4},
+                                              {1, 8, 16},
+                                              {1, 64},
+                                              {64},
+                                              {8, 32},
+                                              {2, 16, 5, 7},
+                                              {1, 3, 32, 32},
+                                              {1, 1, 1, 64},
+                                              {1, 1, 8, 8},
+                                              {1, 8, 2, 4, 4},
+                                              {1, 64, 1, 1}})
       all.push_back({dtype, dims});
   return all;
 }

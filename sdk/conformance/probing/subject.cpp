@@ -36,7 +36,8 @@ bool Redraw(Tensor& tensor, uint64_t seed) {
 
 bool SameShapes(const ShownModel& one, const ShownModel& other) {
   for (const deputy_value_id id : one.graph.outputs())
-    if (one.ValueOf(id).dims != other.ValueOf(id).dims || one.ValueOf(id).dtype != other.ValueOf(id).dtype) return false;
+    if (one.ValueOf(id).dims != other.ValueOf(id).dims || one.ValueOf(id).dtype != other.ValueOf(id).dtype)
+      return false;
   return true;
 }
 

@@ -1,5 +1,5 @@
-// One case or model with several sets of data: the same nodes, shapes and constants, and other values in the inputs. And
-// a twin, which differs in its constants alone.
+// One case or model with several sets of data: the same nodes, shapes and constants, and other values in the inputs.
+// And a twin, which differs in its constants alone.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Finds cases of one operator that a delegate takes: the fixed ones, and where those are too few, forms and random nodes
-// until there are enough, within a bounded number of questions.
+// Finds cases of one operator that a delegate takes: the fixed ones, and where those are too few, forms and random
+// nodes until there are enough, within a bounded number of questions.
 #pragma once
 
 #include <set>
@@ -23,8 +23,8 @@ class TakenCases {
   // Records an answer that was given elsewhere.
   void Record(const Case& tested, bool taken, const Answer& refusal);
 
-  // Cases beyond the fixed ones, for an operator with fewer than kEnoughCases of them. Nothing for one that the delegate
-  // does not know.
+  // Cases beyond the fixed ones, for an operator with fewer than kEnoughCases of them. Few questions about one that the
+  // delegate says it does not know.
   std::vector<Case> Search();
   // Random nodes of the operator that are taken, at most `most` after at most `questions`.
   std::vector<Case> Drawn(size_t most, int questions);
@@ -42,7 +42,7 @@ class TakenCases {
   std::string op_type_;
   uint64_t seed_;
   size_t taken_ = 0, offered_ = 0;
-  size_t known_ = 0;                   // refusals for a reason other than that the operator is unknown
+  size_t known_ = 0;                    // refusals for a reason other than that the operator is unknown
   std::set<deputy_dtype> wrong_types_;  // refused for their element type
   std::set<deputy_dtype> right_types_;
 };

@@ -18,10 +18,9 @@ bool IsOneOf(const reference::Node& node, const Names& names) {
 
 // Floats that are positions, flags or limits, or whose remainders jump.
 bool DependsOnExactValues(const Case& tested) {
-  static const auto* const names =
-      new Names{"GridSample", "IsInf",      "IsNaN",    "MaxRoiPool", "MaxUnpool", "Mod",
-                "NonZero",    "OneHot",     "Unique",   "RoiAlign",   "Shrink",    "NonMaxSuppression",
-                "Range",      "Multinomial", "Bernoulli"};
+  static const auto* const names = new Names{
+      "GridSample", "IsInf",    "IsNaN",  "MaxRoiPool",        "MaxUnpool", "Mod",         "NonZero",  "OneHot",
+      "Unique",     "RoiAlign", "Shrink", "NonMaxSuppression", "Range",     "Multinomial", "Bernoulli"};
   const reference::Node& node = tested.node;
   if (IsOneOf(node, *names)) return true;
   if (node.op_type == "MaxPool" && node.output_count > 1) return true;
@@ -30,9 +29,7 @@ bool DependsOnExactValues(const Case& tested) {
 }
 
 // With few bits two values are soon equal, and definitions differ about the order of equal ones.
-bool DependsOnOrder(const reference::Node& node) {
-  return IsOneOf(node, {"ArgMax", "ArgMin", "Hardmax", "TopK"});
-}
+bool DependsOnOrder(const reference::Node& node) { return IsOneOf(node, {"ArgMax", "ArgMin", "Hardmax", "TopK"}); }
 
 struct Range {
   double low = 0, high = 0;
@@ -76,31 +73,32 @@ std::optional<Case> Sprinkled(const Case& tested, const std::string& note, size_
 // Of whole tensors, without arithmetic.
 const Names& Moving() {
   static const auto* const names = new Names{
-      "CenterCropPad", "Concat",  "Crop",     "DepthToSpace", "Expand",       "Flatten", "Gather",    "GatherElements",
-      "GatherND",      "Identity", "Reshape", "Slice",        "SpaceToDepth", "Split",   "Squeeze",   "Tile",
-      "Transpose",     "Trilu",   "Unsqueeze", "Where",       "ReverseSequence", "Dropout"};
+      "CenterCropPad",  "Concat",   "Crop",      "DepthToSpace", "Expand",    "Flatten",      "Gather",
+      "GatherElements", "GatherND", "Identity",  "Reshape",      "Slice",     "SpaceToDepth", "Split",
+      "Squeeze",        "Tile",     "Transpose", "Trilu",        "Unsqueeze", "Where",        "ReverseSequence",
+      "Dropout"};
   return *names;
 }
 
 // Functions of floats whose results for NaN and infinities are those of IEEE 754.
 const Names& Arithmetic() {
   static const auto* const names =
-      new Names{"Abs", "Add", "Ceil", "Div", "Exp", "Floor", "LeakyRelu", "Mul", "Neg", "Relu", "Round",
-                "Sqrt", "Sub", "Sum", "Max", "Min", "Sigmoid", "Tanh", "Erf", "Reciprocal"};
+      new Names{"Abs",   "Add",  "Ceil", "Div", "Exp", "Floor", "LeakyRelu", "Mul",  "Neg", "Relu",
+                "Round", "Sqrt", "Sub",  "Sum", "Max", "Min",   "Sigmoid",   "Tanh", "Erf", "Reciprocal"};
   return *names;
 }
 
 const Names& Comparing() {
-  static const auto* const names = new Names{"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual",
-                                             "Max",   "Min",     "ReduceMax",      "ReduceMin", "ArgMax",
-                                             "ArgMin", "TopK",   "MaxPool",        "Clip"};
+  static const auto* const names =
+      new Names{"Equal",     "Greater",   "GreaterOrEqual", "Less",   "LessOrEqual", "Max",     "Min",
+                "ReduceMax", "ReduceMin", "ArgMax",         "ArgMin", "TopK",        "MaxPool", "Clip"};
   return *names;
 }
 
 size_t DataInputs(const reference::Node& node) {
   static const auto* const several =
-      new Names{"Add", "Concat", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Min",
-                "Mul", "Sub", "Sum", "Where"};
+      new Names{"Add", "Concat", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual",
+                "Max", "Min",    "Mul", "Sub",   "Sum",     "Where"};
   return IsOneOf(node, *several) ? 8 : 1;
 }
 
@@ -146,8 +144,9 @@ void AddIntegers(const Case& tested, uint64_t seed, std::vector<Case>& all) {
   const bool computes = IsOneOf(tested.node, {"Add", "Sub", "Mul"});
   if (!moves && !computes) return;
   const auto made = Sprinkled(
-      tested, "values=extreme", IsOneOf(tested.node, {"TopK", "Gather", "GatherElements", "GatherND"}) ? 1 : DataInputs(tested.node),
-      whole, [&](Tensor& tensor, int64_t at) {
+      tested, "values=extreme",
+      IsOneOf(tested.node, {"TopK", "Gather", "GatherElements", "GatherND"}) ? 1 : DataInputs(tested.node), whole,
+      [&](Tensor& tensor, int64_t at) {
         const deputy_dtype dtype = tensor.dtype;
         if (moves)
           return tensor.Put(at, random.Pick<int64_t>({reference::Least(dtype), reference::Most(dtype),

@@ -19,7 +19,8 @@ double ShareOf(const OperatorCoverage& one) {
 
 std::vector<OperatorCoverage> TakenOf(const std::vector<OperatorCoverage>& all) {
   std::vector<OperatorCoverage> taken;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(taken), [](const OperatorCoverage& one) { return one.taken != 0; });
+  std::copy_if(all.begin(), all.end(), std::back_inserter(taken),
+               [](const OperatorCoverage& one) { return one.taken != 0; });
   return taken;
 }
 
@@ -49,7 +50,8 @@ std::string CoverageSummary(const std::vector<OperatorCoverage>& all, size_t lea
   out << "coverage: ";
   for (size_t i = 0; i < std::min(taken.size(), kMostNamed); ++i)
     out << (i == 0 ? "" : ", ") << Counted(taken[i]) << (i == 0 ? " cases" : "");
-  if (taken.size() > kMostNamed) out << ", " << taken.size() - kMostNamed << " operators with a larger share (--coverage)";
+  if (taken.size() > kMostNamed)
+    out << ", " << taken.size() - kMostNamed << " operators with a larger share (--coverage)";
   std::set<std::string> operators;
   for (const OperatorCoverage& one : taken) operators.insert(one.op_type);
   std::set<std::string> offered;

@@ -67,7 +67,9 @@ Judgement Judge(const std::vector<TestResult>& results, QuirkList& quirks) {
     int failed = 0, excused = 0, passed = 0;
     for (const Finding& finding : result.findings) {
       JudgedFinding judged{finding, nullptr};
-      Quirk* quirk = finding.kind == FindingKind::kNote || finding.kind == FindingKind::kCoverage ? nullptr : quirks.Find(result.name, finding.subject);
+      Quirk* quirk = finding.kind == FindingKind::kNote || finding.kind == FindingKind::kCoverage
+                         ? nullptr
+                         : quirks.Find(result.name, finding.subject);
       const bool skipped = finding.kind == FindingKind::kSkipped || finding.kind == FindingKind::kUnavailable;
       if (quirk != nullptr && !skipped) quirk->met = true;
       if (finding.kind == FindingKind::kPassed) ++passed;
