@@ -123,17 +123,38 @@ Status WriteAll(int fd, std::span<const uint8_t> bytes) {
   return {};
 }
 
-}  // namespace
-
-Status WriteFileIn(int folder, const std::string& name, FilePieces pieces, bool flush) {
+// `replaces`: there is such a file, with these attributes.
+Status CheckTargetIn(int folder, const std::string& name, struct stat& old, bool& replaces) {
   if (name.empty() || name == "." || name == "..")
     return Status(StatusCode::kInvalidArgument, "is a directory, not a file");
-  struct stat old {};
-  const bool replaces = fstatat(folder, name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
+  replaces = fstatat(folder, name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
   if (!replaces && errno != ENOENT) return Failed("create");
   if (replaces && !S_ISREG(old.st_mode))
     return Error(StatusCode::kInvalidArgument, "is {}, not a file; it is left as it is", KindOfFile(old.st_mode))
         .Advise("name a regular file or a new one");
+  return {};
+}
+
+int OpenFolderOf(const std::filesystem::path& path) {
+  const std::filesystem::path parent = path.parent_path();
+  return open(parent.empty() ? "." : parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+}  // namespace
+
+Status CheckTarget(const std::filesystem::path& path) {
+  const Descriptor folder(OpenFolderOf(path));
+  struct stat old {};
+  bool replaces = false;
+  Status status =
+      folder.get() < 0 ? Failed("create") : CheckTargetIn(folder.get(), path.filename().string(), old, replaces);
+  return std::move(status).At(path.string());
+}
+
+Status WriteFileIn(int folder, const std::string& name, FilePieces pieces, bool flush) {
+  struct stat old {};
+  bool replaces = false;
+  DEPUTY_RETURN_IF_ERROR(CheckTargetIn(folder, name, old, replaces));
   Temporary temporary(folder);
   // A file that replaces a private one is private from the beginning.
   const Descriptor file(temporary.Create(replaces ? S_IRUSR | S_IWUSR : 0644));
@@ -147,8 +168,7 @@ Status WriteFileIn(int folder, const std::string& name, FilePieces pieces, bool 
 }
 
 Status WriteFileAtomically(const std::filesystem::path& path, FilePieces pieces) {
-  const std::filesystem::path parent = path.parent_path();
-  const Descriptor folder(open(parent.empty() ? "." : parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor folder(OpenFolderOf(path));
   Status status = folder.get() < 0 ? Failed("create") : WriteFileIn(folder.get(), path.filename().string(), pieces);
   if (!status.ok()) return std::move(status).At(path.string());
   return status;

@@ -22,6 +22,9 @@ inline constexpr std::string_view kTemporaryPrefix = ".deputy-tmp-";
 // one. [any-thread]
 Status WriteFileAtomically(const std::filesystem::path& path, FilePieces pieces);
 
+// Whether its target may be written, as far as that is known before.
+Status CheckTarget(const std::filesystem::path& path);
+
 // The same for `name` in an open folder; the caller adds the folder's path to errors. Without `flush` the disk is not
 // waited for, and after a loss of power the file may be damaged: for files that detect this and can be made again.
 Status WriteFileIn(int folder, const std::string& name, FilePieces pieces, bool flush = true);

@@ -59,9 +59,10 @@ std::string ReasonForDistrust(const struct stat& about) {
   const uid_t user = geteuid();
   if (about.st_uid != user && about.st_uid != 0) return fmt::format("belongs to user {}", about.st_uid);
   const auto mode = static_cast<unsigned>(about.st_mode & 07777);
-  if ((mode & S_IWOTH) != 0) return fmt::format("users other than you and root may write to it (mode {:04o})", mode);
+  if ((mode & S_IWOTH) != 0)
+    return fmt::format("users other than you and root may write to it (mode {:04o}); chmod go-w", mode);
   if ((mode & S_IWGRP) != 0 && !IsPrivateGroup(about.st_gid, user) && !IsPrivateGroup(about.st_gid, 0))
-    return fmt::format("group {} may write to it (mode {:04o})", about.st_gid, mode);
+    return fmt::format("group {} may write to it (mode {:04o}); chmod go-w", about.st_gid, mode);
   return {};
 }
 

@@ -43,8 +43,8 @@ CLI::Option* AddRepeated(CLI::App& syntax, const std::string& flag, std::vector<
 void ContextOptions::AddTo(CLI::App& syntax) {
   CLI::Option* files =
       AddRepeated(syntax, "--config", configs, "FILE",
-                  "Configuration file, or the name of an installed one, such as npu-first; in place of the "
-                  "installation's default, which is named by default");
+                  "Configuration file or name of a shipped one, such as npu-first: a layer over the earlier ones "
+                  "[default: the shipped one named default]");
   syntax.add_option("--bundle", bundle, "Installed bundle in place of all configurations [default: $DEPUTY_BUNDLE]")
       ->type_name("NAME")
       ->excludes(files);

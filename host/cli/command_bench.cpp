@@ -369,7 +369,7 @@ Command MakeBenchCommand(CLI::App& app) {
   AddInputs(*syntax, options->inputs, options->seed);
   AddShapes(*syntax, options->shapes);
   AddJson(*syntax, options->json);
-  SetExample(*syntax, "deputy bench model.onnx --config default.yaml --threads 2 --runs 200");
+  SetExample(*syntax, "deputy bench model.onnx --config default --threads 2 --runs 200");
   return {syntax, [options, syntax] {
             options->runs_given = syntax->count("--runs") > 0;
             return RunBench(*options);

@@ -65,6 +65,14 @@ int RunKeygen(const BundleOptions& options) {
   return kDone;
 }
 
+std::string SignatureText(const BundleVerification& verification) {
+  const std::string& signed_by = verification.info.signed_by;
+  return fmt::format("signature: {}\n", signed_by.empty() ? "none"
+                                        : verification.signature_checked
+                                            ? "by " + signed_by + ", checked"
+                                            : "by " + signed_by + ", not checked; give its key by --key");
+}
+
 int RunVerify(const BundleOptions& options) {
   const Result<BundleVerification> result = VerifyBundle(options.bundle, options.key);
   if (!result.ok()) return FailBundle(result.status());
@@ -80,10 +88,7 @@ int RunVerify(const BundleOptions& options) {
   const BundleInfo& info = result->info;
   Print("{}: {} is intact and fits this host: {}, {}\n", options.bundle, BundleTitle(info),
         Plural(info.plugins.size(), "plugin"), BytesText(TotalBytes(info)));
-  Print("signature: {}\n", info.signed_by.empty() ? "none"
-                           : result->signature_checked
-                               ? "by " + info.signed_by + ", checked"
-                               : "by " + info.signed_by + ", not checked; give its key by --key");
+  Print("{}", SignatureText(*result));
   return kDone;
 }
 
@@ -141,6 +146,7 @@ int RunInstall(const BundleOptions& options) {
   const BundleInfo& info = result->info;
   Print("{} is installed in {}\n", BundleTitle(info),
         (std::filesystem::path(BundleRoot(options.root)) / info.name / info.version).string());
+  Print("{}", SignatureText(*result));
   return kDone;
 }
 

@@ -126,10 +126,10 @@ Command MakeCacheCommand(CLI::App& app) {
   CLI::App* syntax = app.add_subcommand("cache", "List, check or remove what is kept between runs");
   syntax->require_subcommand(1);
   CLI::App* list = syntax->add_subcommand("ls", "List the entries and their total size");
-  SetExample(*list, "deputy cache ls --config npu-first.yaml");
+  SetExample(*list, "deputy cache ls --config npu-first");
   CLI::App* verify =
       syntax->add_subcommand("verify", "Compare the checksum of every entry; exit status 1 if any is damaged");
-  SetExample(*verify, "deputy cache verify --config npu-first.yaml");
+  SetExample(*verify, "deputy cache verify --config npu-first");
   CLI::App* purge = syntax->add_subcommand("purge", "Remove entries; they are made again when they are needed");
   AddRepeated(*purge, "--kind", options->kinds, "KIND", "Only entries of this kind")
       ->check(CLI::IsMember(CacheEntryKinds()));

@@ -4,15 +4,18 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
+#include "cli/messages.hpp"
 #include "cli/model_inputs.hpp"
 #include "cli/output_compare.hpp"
 #include "cli/progress.hpp"
@@ -63,6 +66,18 @@ struct Candidate {
   size_t delegated_nodes() const { return placement.nodes.size() - placement.delegates.back().nodes; }
 };
 
+// The layers of an alternative: "default+npu.yaml", unless that is the name of a file.
+std::vector<std::string> LayersOf(const std::string& config) {
+  std::error_code ignored;
+  if (std::filesystem::exists(config, ignored)) return {config};
+  std::vector<std::string> layers;
+  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = config.find('+', begin);
+    layers.push_back(config.substr(begin, end == std::string::npos ? end : end - begin));
+  }
+  return layers;
+}
+
 ContextOptions With(ContextOptions context, const std::vector<std::string>& settings) {
   context.settings.insert(context.settings.end(), settings.begin(), settings.end());
   return context;
@@ -77,9 +92,20 @@ std::vector<Candidate> CandidatesOf(const CompareOptions& options, int& exit_sta
     candidates.back().name = name;
     candidates.back().context = std::move(context);
   };
-  const ContextOptions first{{options.configs.front()}, options.settings, {}};
+  const auto context_of = [&](const std::string& config) {
+    return ContextOptions{LayersOf(config), options.settings, {}};
+  };
+  const ContextOptions first = context_of(options.configs.front());
   const std::optional<Context> context = first.Read(exit_status);
   if (!context) return {};
+  for (const std::string& config : options.configs)
+    if (!context_of(config).Read(exit_status)) {
+      PrintNote(
+          fmt::format("'--config {}' is an alternative by itself; a layer below it is added by +, as in "
+                      "--config default+{}",
+                      config, config));
+      return {};
+    }
   const std::vector<DeviceInfo> delegates = context->ConfiguredDelegates();
   const auto settings_with = [&](const std::string& only) {
     std::vector<std::string> settings = {"plugins.auto=off", "fallback=cpu", "placement.policy=priority"};
@@ -89,7 +115,7 @@ std::vector<Candidate> CandidatesOf(const CompareOptions& options, int& exit_sta
     return settings;
   };
   add("CPU alone", With(first, settings_with("")));
-  for (const std::string& config : options.configs) add(config, {{config}, options.settings, {}});
+  for (const std::string& config : options.configs) add(config, context_of(config));
   if (options.configs.size() == 1)
     for (const DeviceInfo& delegate : delegates)
       add(delegate.name + " alone", With(first, settings_with(delegate.name)));
@@ -217,7 +243,7 @@ Json JsonOf(const CompareOptions& options, const std::vector<Candidate>& candida
                          {"max_difference", candidate.results[i].max_difference},
                          {"detail", candidate.results[i].mismatch}});
     rows.push_back({{"name", candidate.name},
-                    {"config", candidate.context.configs.front()},
+                    {"config", Joined(candidate.context.configs, "+")},
                     {"settings", candidate.context.settings},
                     {"nodes", candidate.placement.nodes.size()},
                     {"delegated_nodes", candidate.delegated_nodes()},
@@ -306,7 +332,8 @@ Command MakeCompareCommand(CLI::App& app) {
   CLI::App* syntax = app.add_subcommand("compare", "Time and check configurations, or all delegates, side by side");
   AddModel(*syntax, options->model);
   AddRepeated(*syntax, "--config", options->configs, "FILE",
-              "Configuration file; one alone is also compared with each of its delegates")
+              "Configuration to compare: a file or the name of a shipped one; layers of one are joined by +, as in "
+              "default+npu.yaml; one alone is also compared with each of its delegates")
       ->required();
   AddSettings(*syntax, options->settings);
   AddInputs(*syntax, options->inputs, options->seed);
@@ -314,7 +341,7 @@ Command MakeCompareCommand(CLI::App& app) {
   options->tolerance.AddTo(*syntax);
   AddRuns(*syntax, options->runs);
   AddJson(*syntax, options->json);
-  SetExample(*syntax, "deputy compare model.onnx --config default.yaml --config npu-first.yaml");
+  SetExample(*syntax, "deputy compare model.onnx --config default --config npu-first");
   return {syntax, [options] { return RunCompare(*options); }};
 }
 

@@ -83,7 +83,7 @@ Command MakeDevicesCommand(CLI::App& app) {
   syntax->add_flag("--probe", options->probe,
                    "Include devices of plugins that the configuration does not name; runs each in a helper process");
   AddJson(*syntax, options->json);
-  SetExample(*syntax, "deputy devices --config npu-first.yaml --set delegates.npu0.options.frequency=extreme");
+  SetExample(*syntax, "deputy devices --config npu-first --set delegates.npu0.options.frequency=extreme");
   return {syntax, [options] { return RunDevices(*options); }};
 }
 

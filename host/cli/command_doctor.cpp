@@ -106,7 +106,7 @@ Command MakeDoctorCommand(CLI::App& app) {
   CLI::App* syntax = app.add_subcommand("doctor", "Check the installation, the configuration and this machine");
   options->context.AddTo(*syntax);
   AddJson(*syntax, options->json);
-  SetExample(*syntax, "deputy doctor --config npu-first.yaml");
+  SetExample(*syntax, "deputy doctor --config npu-first");
   return {syntax, [options] { return RunDoctor(*options); }};
 }
 

@@ -175,11 +175,11 @@ void PrintNodes(const ModelContents& contents, const Terminal& terminal) {
                {"CPU"},
                {"exported at", Align::kLeft, Fit::kMiddle, 4}});
   for (const InspectedNode& node : contents.nodes) {
-    std::vector<std::string> types;
-    for (const std::string& type : node.types)
-      if (!type.empty()) types.push_back(type);
+    std::vector<std::string> outputs;
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      if (!node.outputs[i].empty()) outputs.push_back(node.outputs[i] + " " + node.types[i]);
     table.AddRow({node.name, fmt::format("{}-{}", FullOperator(node.domain, node.op_type), node.since_version),
-                  node.region, Joined(types), node.multiply_adds == 0 ? "" : CountText(node.multiply_adds),
+                  node.region, Joined(outputs), node.multiply_adds == 0 ? "" : CountText(node.multiply_adds),
                   node.on_cpu ? "yes" : "no", node.source});
   }
   Print("\n{}", table.Text(terminal, "  "));

@@ -24,6 +24,7 @@
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
+#include "deputy/inspect.hpp"
 #include "deputy/model.hpp"
 #include "deputy/output_file.hpp"
 #include "deputy/printable.hpp"
@@ -51,6 +52,22 @@ Result<CompletedShapes> ShapesOf(const std::vector<TensorInfo>& inputs, const st
   return CompleteShapes(inputs, known);
 }
 
+// For a name that none of the placed nodes has: the passes may have removed it, or it is a number of 'inspect'.
+std::string WhyNotPlaced(const PartitionOptions& options, const std::vector<std::string>& placed) {
+  const Result<ModelContents> file = InspectModel(options.model);
+  const bool in_file = file.ok() && std::any_of(file->nodes.begin(), file->nodes.end(),
+                                                [&](const InspectedNode& node) { return node.name == options.node; });
+  if (in_file && options.node.rfind("unnamed ", 0) == 0)
+    return fmt::format("'{}' is a number of the file; after the passes unnamed nodes have other names", options.node);
+  if (in_file)
+    return fmt::format("the passes removed the node '{}': its result is constant, unused or computed elsewhere",
+                       options.node);
+  // The number of an unnamed node is not a misspelling of another.
+  const bool is_number = options.node.rfind("node ", 0) == 0;
+  return fmt::format("the model has no node '{}'{}", options.node,
+                     is_number ? " after the passes" : DidYouMean(options.node, placed));
+}
+
 int PrintNode(const PlacementReport& report, const PartitionOptions& options, const Terminal& terminal) {
   Json found = Json::array();
   Shown text;
@@ -61,9 +78,7 @@ int PrintNode(const PlacementReport& report, const PartitionOptions& options, co
     text += NodeText(report, node, terminal);
     found.push_back(ToJson(node));
   }
-  if (found.empty())
-    return FailUsage(fmt::format("--node: the model has no node '{}'{}; --nodes lists all", options.node,
-                                 DidYouMean(options.node, names)));
+  if (found.empty()) return FailUsage("--node: " + WhyNotPlaced(options, names) + "; --nodes lists all");
   if (options.json) {
     PrintJson({{"model", options.model}, {"nodes", std::move(found)}});
   } else {
@@ -129,8 +144,9 @@ int RunPartition(const PartitionOptions& options) {
     PrintJson(json);
     return kDone;
   }
-  Print("{}: {}, {} multiply-adds\n", terminal.Paint(Paint::kBold, options.model), Plural(report->nodes.size(), "node"),
-        CountText(report->multiply_adds));
+  Print("{}", Paragraph(terminal, "",
+                        Show("{}: {}, {} multiply-adds", terminal.Paint(Paint::kBold, options.model),
+                             Plural(report->nodes.size(), "node"), CountText(report->multiply_adds))));
   for (size_t i = 0; i < shapes.size(); ++i)
     Print("{}", Paragraph(terminal, "  ",
                           Show("input {} {}", model.inputs()[i].name, TypeOfInput(model.inputs()[i], shapes[i]))));
@@ -172,7 +188,7 @@ Command MakePartitionCommand(CLI::App& app) {
       ->check(CLI::Range(1U, 1000000U))
       ->needs(html)
       ->type_name("N");
-  SetExample(*syntax, "deputy partition model.onnx --config npu-first.yaml --shape image=1x3x224x224");
+  SetExample(*syntax, "deputy partition model.onnx --config npu-first --shape image=1x3x224x224");
   return {syntax, [options] { return RunPartition(*options); }};
 }
 

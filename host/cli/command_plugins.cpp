@@ -240,7 +240,7 @@ Command MakePluginsCommand(CLI::App& app) {
       ->expected(0, 1)
       ->type_name("[ID]");
   AddJson(*syntax, options->json);
-  SetExample(*syntax, "deputy plugins --why --config npu-first.yaml\n  deputy plugins sim_npu");
+  SetExample(*syntax, "deputy plugins --why --config npu-first\n  deputy plugins sim_npu");
   return {syntax, [options, syntax] {
             options->operators = syntax->count("--operators") > 0;
             if (options->operators && options->operators_of.empty()) options->operators_of = options->name;

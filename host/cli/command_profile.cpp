@@ -110,7 +110,7 @@ Command MakeProfileCommand(CLI::App& app) {
   AddInputs(*syntax, options->inputs, options->seed);
   AddShapes(*syntax, options->shapes);
   AddJson(*syntax, options->json);
-  SetExample(*syntax, "deputy profile model.onnx --config npu-first.yaml --trace trace.json");
+  SetExample(*syntax, "deputy profile model.onnx --config npu-first --trace trace.json");
   return {syntax, [options] { return RunProfileCommand(*options); }};
 }
 

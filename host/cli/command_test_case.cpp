@@ -122,8 +122,7 @@ Command MakeTestCaseCommand(CLI::App& app) {
       ->check(CLI::Range(1, 64))
       ->type_name("N");
   AddJson(*syntax, options->json);
-  SetExample(*syntax,
-             "deputy test-case onnx/backend/test/data/node/test_conv* --config npu-first.yaml --atol-scale 1e-2");
+  SetExample(*syntax, "deputy test-case onnx/backend/test/data/node/test_conv* --config npu-first --atol-scale 1e-2");
   return {syntax, [options] { return RunTestCase(*options); }};
 }
 

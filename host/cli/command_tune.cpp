@@ -12,6 +12,7 @@
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
+#include "cli/messages.hpp"
 #include "cli/model_inputs.hpp"
 #include "cli/progress.hpp"
 #include "cli/quantity.hpp"
@@ -45,6 +46,11 @@ int RunTune(TuneOptions options) {
   int exit_status = kDone;
   const Result<std::chrono::nanoseconds> budget = ParseDuration(options.budget);
   if (!budget.ok()) return FailUsage("--budget must be a duration such as 60s: " + budget.status().message());
+  const std::string output = options.output.empty() ? options.model + ".placement.yaml" : options.output;
+  if (const Status status = CheckOutputFile(output); !status.ok()) return Fail(Stage::kRun, status);
+  const std::optional<Context> context = options.context.Read(exit_status);
+  if (!context) return exit_status;
+  const bool is_read = context->ShowConfig(false).find("policy: measured") != std::string::npos;
   options.context.settings.emplace_back("placement.policy=measured");
   std::optional<LoadedModel> loaded =
       LoadModel(options.model, options.context, options.inputs, options.shapes, options.seed, exit_status);
@@ -62,7 +68,6 @@ int RunTune(TuneOptions options) {
   if (!report.ok()) return Fail(Stage::kRun, WithAssumed(report.status(), loaded->bound.assumed));
   const Result<std::string> text = loaded->model.MeasuredPlacements();
   if (!text.ok()) return Fail(Stage::kRun, text.status());
-  const std::string output = options.output.empty() ? options.model + ".placement.yaml" : options.output;
   const Status status = WriteOutputFile(output, *text);
   if (!status.ok()) return Fail(Stage::kRun, status);
   if (options.json) {
@@ -77,6 +82,10 @@ int RunTune(TuneOptions options) {
   } else {
     PrintReport(*report, output);
   }
+  if (!is_read)
+    PrintMessage(LogLevel::kWarning, "host",
+                 "this configuration does not read the file: it needs 'placement: {policy: measured}', or --set "
+                 "placement.policy=measured");
   return kDone;
 }
 
@@ -93,7 +102,7 @@ Command MakeTuneCommand(CLI::App& app) {
   AddInputs(*syntax, options->inputs, options->seed);
   AddShapes(*syntax, options->shapes);
   AddJson(*syntax, options->json);
-  SetExample(*syntax, "deputy tune model.onnx --config default.yaml --budget 5min");
+  SetExample(*syntax, "deputy tune model.onnx --config default --budget 5min");
   return {syntax, [options] { return RunTune(*options); }};
 }
 

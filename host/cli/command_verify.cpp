@@ -109,7 +109,7 @@ Command MakeVerifyCommand(CLI::App& app) {
                    "Folder for wrong nodes: each group as a case for test-case, and tensors as .npy")
       ->type_name("DIR");
   AddJson(*syntax, options->json);
-  SetExample(*syntax, "deputy verify model.onnx --config default.yaml --write mismatches");
+  SetExample(*syntax, "deputy verify model.onnx --config default --write mismatches");
   return {syntax, [options] { return RunVerify(*options); }};
 }
 

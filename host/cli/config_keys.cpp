@@ -9,6 +9,8 @@
 
 #include "cli/quantity.hpp"
 #include "cli/terminal.hpp"
+#include "deputy/config.hpp"
+#include "deputy/context.hpp"
 #include "deputy/printable.hpp"
 
 namespace deputy::cli {
@@ -67,7 +69,10 @@ Status Unknown(const std::vector<ConfigKey>& keys, const std::string& path) {
   std::string meant = DidYouMean(path, paths);
   if (meant.empty() && !same.empty()) meant = fmt::format("; keys of this name: {}", Joined(same));
   return Status(StatusCode::kInvalidArgument, fmt::format("there is no key '{}'{}", path, meant))
-      .Advise("'deputy config reference' lists all keys");
+      .Advise(meant.empty() && path.find('.') == std::string::npos
+                  ? "an option of a delegate is written delegates.NAME.options." + path +
+                        "; 'deputy config reference' lists all keys"
+                  : "'deputy config reference' lists all keys");
 }
 
 std::string TypeOf(const OptionReport& option) {
@@ -88,6 +93,29 @@ std::string TypeOf(const OptionReport& option) {
     return fmt::format("{} from {} to {}", type, option.int_minimum, option.int_maximum);
   if (!(option.minimum < option.maximum)) return type;
   return fmt::format("{} from {} to {}", type, option.minimum, option.maximum);
+}
+
+// The default of an option as it is written in a configuration; levels of a clock by their names.
+std::string DefaultOf(const OptionReport& option) {
+  constexpr std::string_view kLevels[] = {"low", "balanced", "high", "extreme"};
+  if (option.default_value.empty()) return "\"\"";
+  const char digit = option.default_value[0];
+  const bool is_level = option.type == "frequency" && option.default_value.size() == 1 && digit >= '1' && digit <= '4';
+  return is_level ? std::string(kLevels[digit - '1']) : option.default_value;
+}
+
+// A shipped configuration that has the entry, as the end of a message, or nothing.
+std::string ShippedWith(const std::string& entry) {
+  std::vector<std::string> names = ShippedConfigs();
+  std::stable_partition(names.begin(), names.end(), [](const std::string& name) { return name == "npu-first"; });
+  for (const std::string& name : names) {
+    const Result<Context> context = Context::FromYaml(ShippedConfigFile(name));
+    if (!context.ok()) continue;
+    for (const DeviceInfo& delegate : context->ConfiguredDelegates())
+      if (delegate.name == entry)
+        return fmt::format("; the shipped configuration '{0}' has it: add '--config {0}'", name);
+  }
+  return {};
 }
 
 // "delegates.npu0.options.frequency": the name of the entry and the option; nothing for other paths.
@@ -114,7 +142,7 @@ Result<ExplainedKey> ExplainOption(const std::string& path, const std::string& e
       for (const OptionReport& report : delegate.options) {
         options.push_back(report.name);
         if (report.name != option) continue;
-        const std::string value = report.default_value.empty() ? "\"\"" : report.default_value;
+        const std::string value = DefaultOf(report);
         return ExplainedKey{
             {path, TypeOf(report), value, report.help, ""}, report.type == "frequency" ? "" : report.unit, id, {}};
       }
@@ -123,8 +151,9 @@ Result<ExplainedKey> ExplainOption(const std::string& path, const std::string& e
           .Advise(options.empty() ? "it has none" : "it has " + Joined(options));
     }
   }
-  return Status(StatusCode::kInvalidArgument,
-                fmt::format("neither an entry nor a delegate is called '{}'{}", entry, DidYouMean(entry, known)))
+  const std::string shipped = ShippedWith(entry);
+  return Status(StatusCode::kInvalidArgument, fmt::format("neither an entry nor a delegate is called '{}'{}", entry,
+                                                          shipped.empty() ? DidYouMean(entry, known) : shipped))
       .Advise("'deputy plugins --why' lists the plugins that were found");
 }
 

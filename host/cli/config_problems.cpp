@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -13,11 +14,19 @@ namespace {
 constexpr size_t kLongestExcerpt = 160;  // characters of a line
 constexpr size_t kGutter = 4;
 
-std::string LineOf(const std::string& file, int number) {
+// The line and its number; of the end of the file, the last line with text.
+std::string LineOf(const std::string& file, int& number) {
   std::ifstream stream(file);
-  std::string line;
-  for (int i = 0; i < number; ++i)
-    if (!std::getline(stream, line)) return {};
+  std::string line, next;
+  int with_text = 0, read = 0;
+  for (; read < number && std::getline(stream, next); ++read)
+    if (next.find_first_not_of(" \t\r") != std::string::npos) {
+      line = next;
+      with_text = read + 1;
+    }
+  const bool more = read == number && std::getline(stream, next);
+  if (more && with_text != number) return {};
+  number = with_text;
   if (!line.empty() && line.back() == '\r') line.pop_back();
   std::replace(line.begin(), line.end(), '\t', ' ');
   return line;
@@ -50,20 +59,42 @@ std::string_view WordAt(std::string_view text) {
   return word.substr(0, std::max<size_t>(word.find_last_not_of(' ') + 1, 1));
 }
 
+Shown Excerpt(const std::string& file, int number, int column, const Terminal& terminal, Paint paint) {
+  int shown = number;
+  const std::string line = number > 0 ? LineOf(file, shown) : "";
+  if (line.empty() || WidthOf(line) > kLongestExcerpt) return {};
+  const size_t at = shown == number ? OffsetOf(line, static_cast<size_t>(column)) : line.size();
+  const std::string before = Printable(line.substr(0, at));
+  const size_t marked = WidthOf(Printable(WordAt(std::string_view(line).substr(at))));
+  Shown text = Show("{} | {}\n", fmt::format("{:>{}}", shown, kGutter), line);
+  text += Show("{} | {}{}\n", std::string(kGutter, ' '), std::string(WidthOf(before), ' '),
+               terminal.Paint(paint, std::string(std::max<size_t>(marked, 1), '^')));
+  return text;
+}
+
 }  // namespace
+
+Shown ExcerptOf(std::string_view message, const Terminal& terminal) {
+  // "file:line:column: text"; a file's name may hold colons.
+  const size_t end = message.find(": ");
+  const std::string place(message.substr(0, end));
+  const size_t second = place.rfind(':');
+  const size_t first = second == std::string::npos || second == 0 ? second : place.rfind(':', second - 1);
+  if (end == std::string_view::npos || first == std::string::npos || first == 0) return {};
+  int line = 0, column = 0;
+  const auto number = [&](size_t from, size_t to, int& value) {
+    const auto read = std::from_chars(place.data() + from, place.data() + to, value);
+    return read.ec == std::errc() && read.ptr == place.data() + to;
+  };
+  if (!number(first + 1, second, line) || !number(second + 1, place.size(), column)) return {};
+  return Excerpt(place.substr(0, first), line, column, terminal, Paint::kBad);
+}
 
 Shown ProblemText(const ConfigProblem& problem, const Terminal& terminal) {
   const Paint paint = problem.error ? Paint::kBad : Paint::kBold;
   Shown text = Show("deputy: {} {}: {}\n", terminal.Paint(paint, problem.error ? "error:" : "warning:"), problem.place,
                     problem.message);
-  const std::string line = problem.line > 0 ? LineOf(problem.file, problem.line) : "";
-  if (line.empty() || WidthOf(line) > kLongestExcerpt) return text;
-  const size_t at = OffsetOf(line, static_cast<size_t>(problem.column));
-  const std::string before = Printable(line.substr(0, at));
-  const size_t marked = WidthOf(Printable(WordAt(std::string_view(line).substr(at))));
-  text += Show("{} | {}\n", fmt::format("{:>{}}", problem.line, kGutter), line);
-  text += Show("{} | {}{}\n", std::string(kGutter, ' '), std::string(WidthOf(before), ' '),
-               terminal.Paint(paint, std::string(std::max<size_t>(marked, 1), '^')));
+  text += Excerpt(problem.file, problem.line, problem.column, terminal, paint);
   return text;
 }
 

@@ -233,7 +233,9 @@ void CheckEnvironment(const PluginListing& plugins, HealthChecks& checks) {
 void CheckDelegates(const Context& context, const PluginListing& plugins, HealthChecks& checks) {
   const Result<DelegateListing> opened = context.ListDelegates();
   if (!opened.ok())
-    return AddFailure(checks, "delegates", opened.status().ToString(), "deputy plugins --why shows every file");
+    return AddFailure(checks, "delegates", opened.status().ToString(),
+                      opened.status().code() == StatusCode::kConfig ? "deputy config check shows every problem"
+                                                                    : "deputy plugins --why shows every file");
   const std::vector<DeviceUse> uses = ListDevices(context, *opened, plugins);
   for (const DeviceUse& use : uses) {
     if (use.entry.empty() || (use.entry == "cpu" && use.plugin.empty())) continue;

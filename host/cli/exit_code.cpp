@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/config_problems.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 
@@ -62,11 +63,16 @@ int Fail(Stage stage, const Status& status) {
     for (const std::string_view item : items) PrintOnStderr(Show("  {}\n", item).text());
     return ExitCodeFor(stage, status.code());
   }
+  const bool has_lines = status.code() == StatusCode::kConfig || status.code() == StatusCode::kPlugin;
+  const auto print = [&](std::string_view line) {
+    PrintError(line);
+    if (has_lines) PrintOnStderr(ExcerptOf(line, TerminalOf(stderr)).text());
+  };
   for (size_t end; status.code() == StatusCode::kConfig && (end = rest.find('\n')) != std::string_view::npos;) {
-    if (end != 0) PrintError(rest.substr(0, end));
+    if (end != 0) print(rest.substr(0, end));
     rest.remove_prefix(end + 1);
   }
-  if (!rest.empty()) PrintError(rest);
+  if (!rest.empty()) print(rest);
   return ExitCodeFor(stage, status.code());
 }
 

@@ -285,7 +285,13 @@ struct GivenFiles {
 Result<GivenFiles> SortFiles(const std::vector<TensorInfo>& inputs, const InputArguments& arguments) {
   GivenFiles given{std::vector<std::string>(inputs.size()), std::vector<std::vector<std::string>>(inputs.size())};
   for (const std::string& argument : arguments.files) {
-    DEPUTY_ASSIGN_OR_RETURN(const NamedValue named, ParseNamedValue("--input", "NAME=FILE", argument));
+    Result<NamedValue> parsed = ParseNamedValue("--input", "NAME=FILE", argument);
+    if (!parsed.ok()) {
+      std::vector<std::string> names;
+      for (const TensorInfo& input : inputs) names.push_back(input.name);
+      return std::move(parsed).status().Advise("the model's inputs: " + Joined(names));
+    }
+    const NamedValue named = *std::move(parsed);
     Result<size_t> index = FindByName("input", named.name, inputs);
     if (!index.ok()) return std::move(index).status().At("--input " + argument);
     std::string& file = given.file[*index];

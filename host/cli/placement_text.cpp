@@ -103,7 +103,10 @@ Shown DelegateTable(const PlacementReport& report, const Terminal& terminal) {
                {"", Align::kRight, Fit::kMiddle, 1}});
   for (const DelegateReport& delegate : report.delegates)
     table.AddRow({delegate.name, FileName(delegate.plugin), CountText(delegate.nodes),
-                  ShareText(delegate.nodes, report.nodes.size()), CountText(delegate.partitions),
+                  ShareText(delegate.nodes, report.nodes.size()),
+                  // The CPU's nodes are steps of their own and count as one partition, as in the summary.
+                  CountText(&delegate == &report.delegates.back() ? std::min<size_t>(delegate.partitions, 1)
+                                                                  : delegate.partitions),
                   CountText(delegate.multiply_adds), ShareText(delegate.multiply_adds, report.multiply_adds)});
   return table.Text(terminal, "  ");
 }
@@ -287,7 +290,7 @@ Shown NodeText(const PlacementReport& report, const NodeReport& node, const Term
   for (const PartitionReport& partition : report.partitions) {
     if (partition.name != node.partition || partition.region != node.region) continue;
     about.Add("partition", fmt::format("{}, {}", partition.name, Plural(partition.nodes.size(), "node")));
-    about.Add("  nodes", Joined(partition.nodes));
+    about.Add("  nodes", JoinedSome(partition.nodes));
     about.Add("  inputs", Joined(partition.inputs));
     about.Add("  outputs", Joined(partition.outputs));
     if (const std::string cache = CacheText(report, partition); !cache.empty())

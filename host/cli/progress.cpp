@@ -154,9 +154,10 @@ std::string ProgressText(const Progress& progress) {
     case ProgressStage::kPlacement:
       return fmt::format("{}: placing {}", progress.subject, Plural(progress.nodes, "node"));
     case ProgressStage::kCompile: {
-      const std::string step = !IsStep(progress)          ? ""
-                               : progress.step.empty() ? fmt::format(", {} %", progress.permille / 10)
-                                                       : fmt::format(", {} %: {}", progress.permille / 10, progress.step);
+      const std::string step = !IsStep(progress) ? ""
+                               : progress.step.empty()
+                                   ? fmt::format(", {} %", progress.permille / 10)
+                                   : fmt::format(", {} %: {}", progress.permille / 10, progress.step);
       return fmt::format("{}: compiling partition{}{}{}", progress.delegate, of.empty() ? " 1 of 1" : of, nodes, step);
     }
     case ProgressStage::kVerification:

@@ -68,6 +68,7 @@ enum class Trust { kListed, kProbe, kAny };
 enum class AutoUse { kOff, kLast };
 enum class Fallback { kCpu, kDisabled };
 enum class OnFailure { kNext, kFail };
+enum class Precision { kOwn, kFloat32, kFloat16, kBfloat16 };
 enum class Policy { kPriority, kCost, kMeasured };
 enum class VerifyWhen { kNever, kFirstRun, kAlways };
 
@@ -113,6 +114,8 @@ struct DelegateConfig {
   Setting<bool> enabled{true};
   Setting<bool> required{false};
   const std::string& id() const { return delegate->empty() ? *name : *delegate; }
+  Setting<Precision> precision{Precision::kOwn, {}};  // in which its nodes compute
+  Setting<int64_t> priority{0};                       // of its work on a device that others use, too
   List<Named<OptionValue>> options;  // in the order written; nested mappings have dotted names ("misbehave.stage")
   DelegateRules rules;
   Setting<int64_t> min_nodes{1};

@@ -73,7 +73,7 @@ void VisitDelegate(V& v, D& d) {
              "one plugin",
              "sim_npu"},
          d.delegate, TextKind::kName);
-  v.Text(Key{"device", "number or name of the device", "1"}, d.device, TextKind::kDevice);
+  v.Text(Key{"device", "id, name or number of the device", "1"}, d.device, TextKind::kDevice);
   v.Flag(Key{"enabled", "false: the entry is not used", "false"}, d.enabled);
   v.Flag(Key{"required",
              "true: loading fails if the delegate cannot be used; false: a warning, and the next delegate is used",
@@ -82,7 +82,17 @@ void VisitDelegate(V& v, D& d) {
   v.Options(Key{"options", "options of the delegate, checked against the schema that its plugin publishes",
                 "{frequency: low}"},
             d.options);
-  v.Unavailable(Key{"precision", "element types in which the delegate may compute"});
+  v.Choice(
+      Key{"precision",
+          "element type in which the delegate computes nodes of float32; one that it cannot compute so goes to the "
+          "next delegate. own: the delegate's choice, which its options describe",
+          "float32"},
+      d.precision);
+  v.Integer(Key{"priority",
+                "of the delegate's work against that of others on one device; larger is more urgent. The device may "
+                "ignore it",
+                "1"},
+            d.priority, {-1000, 1000});
   v.Group(Key{"rules", "nodes that are offered to the delegate; a node must satisfy all of them"}, [&] {
     v.Texts(Key{"allow_ops", "operators that are offered to the delegate; none other are", "[Conv, Relu]"},
             d.rules.allow_ops, TextKind::kPattern);

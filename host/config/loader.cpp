@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/file.hpp"
-#include "config/merge.hpp"
 #include "config/reader.hpp"
 #include "config/setting_path.hpp"
 
@@ -184,7 +183,7 @@ void ConfigLoader::MergeFiles(YamlNode& merged) {
     if (readable) {
       // Only to report problems: a later layer may hide a wrong value.
       (void)ReadConfig(*layer.root, LayerKind::kFile, bases_, found);
-      MergeLayer(merged, *layer.root, NewDelegates::kWelcome, found);
+      MergeLayer(merged, *layer.root, NewDelegates::kWelcome, found, elsewhere_);
     }
     all_readable_ = all_readable_ && readable;
     Keep(found);
@@ -201,7 +200,7 @@ void ConfigLoader::MergeSettings(YamlNode& merged, const std::vector<PendingSett
       (void)ReadConfig(*root, LayerKind::kSetting, bases_, found);
       // The contents of an unreadable file are unknown, so that names cannot be checked either.
       const auto unknown_names = all_readable_ ? NewDelegates::kWithPluginOnly : NewDelegates::kWelcome;
-      MergeLayer(merged, std::move(*root), unknown_names, found);
+      MergeLayer(merged, std::move(*root), unknown_names, found, elsewhere_);
     }
     Keep(found);
   }

@@ -7,9 +7,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/config.hpp"
+#include "config/merge.hpp"
 #include "config/reader.hpp"
 #include "config/schema.hpp"
 
@@ -36,6 +38,8 @@ class ConfigLoader {
   void AddSetting(std::string_view setting);
   // The same from the application; overrides all other layers.
   void AddApiSetting(std::string_view path, std::string_view value);
+  // Asked about names of entries that no layer has.
+  void SetElsewhere(Elsewhere elsewhere) { elsewhere_ = std::move(elsewhere); }
   // A source that cannot be read.
   void AddUnreadable(std::string source, std::string message);
 
@@ -77,6 +81,7 @@ class ConfigLoader {
   Status Report() const;
 
   std::vector<Layer> layers_;
+  Elsewhere elsewhere_;
   std::vector<PendingSetting> settings_, api_settings_;
   BaseFolders bases_;
   Config readable_;

@@ -65,8 +65,8 @@ void MergeMap(YamlNode& base, YamlNode over) {
 
 class DelegateMerger {
  public:
-  DelegateMerger(YamlNode& list, NewDelegates new_delegates, Problems& problems)
-      : list_(list), new_delegates_(new_delegates), problems_(problems) {
+  DelegateMerger(YamlNode& list, NewDelegates new_delegates, Problems& problems, const Elsewhere& elsewhere)
+      : list_(list), new_delegates_(new_delegates), problems_(problems), elsewhere_(elsewhere) {
     for (size_t i = 0; i < list_.items.size(); ++i)
       if (const std::string* name = NameOfDelegate(list_.items[i])) index_.emplace(*name, i);
   }
@@ -115,8 +115,7 @@ class DelegateMerger {
       return true;
     }
     if (new_delegates_ == NewDelegates::kWithPluginOnly && delegate.Find("delegate") == nullptr) {
-      problems_.Add(delegate.at,
-                    fmt::format("no delegate is called {}{}{}", Quoted(name), DidYouMean(name, Names()), Known()));
+      problems_.Add(delegate.at, fmt::format("no delegate is called {}{}", Quoted(name), Meant(name)));
       return false;
     }
     index_.emplace(name, list_.items.size());
@@ -167,9 +166,8 @@ class DelegateMerger {
     }
     const auto target = index_.find(move.before.text);
     if (target == index_.end()) {
-      problems_.Add(move.before.at,
-                    fmt::format("'before' must name a delegate of this layer or of one below, not {}{}{}",
-                                Quoted(move.before.text), DidYouMean(move.before.text, Names()), Known()));
+      problems_.Add(move.before.at, fmt::format("'before' must name a delegate of this layer or of one below, not {}{}",
+                                                Quoted(move.before.text), Meant(move.before.text)));
     } else if (move.before.text == move.name) {
       problems_.Add(move.before.at, "a delegate cannot be before itself");
     } else {
@@ -195,6 +193,12 @@ class DelegateMerger {
     return names;
   }
 
+  // After the name of an entry that does not exist.
+  std::string Meant(const std::string& name) const {
+    const std::string layer = elsewhere_ ? elsewhere_(name) : "";
+    return layer.empty() ? DidYouMean(name, Names()) + Known() : Known() + layer;
+  }
+
   std::string Known() const {
     constexpr size_t kMostShown = 10;
     std::vector<std::string> names = Names();
@@ -208,6 +212,7 @@ class DelegateMerger {
   YamlNode& list_;
   NewDelegates new_delegates_;
   Problems& problems_;
+  const Elsewhere& elsewhere_;
   std::unordered_map<std::string, size_t> index_;
 };
 
@@ -226,7 +231,8 @@ void FlattenOptions(YamlNode& layer, Problems& problems) {
   }
 }
 
-void MergeLayer(YamlNode& merged, YamlNode layer, NewDelegates new_delegates, Problems& problems) {
+void MergeLayer(YamlNode& merged, YamlNode layer, NewDelegates new_delegates, Problems& problems,
+                const Elsewhere& elsewhere) {
   // Anything but a mapping, or a list under 'delegates', is the schema's to refuse.
   if (layer.kind != YamlNode::Kind::kMap) return;
   if (YamlNode* upper = Child(layer, "delegates")) {
@@ -238,7 +244,7 @@ void MergeLayer(YamlNode& merged, YamlNode layer, NewDelegates new_delegates, Pr
         merged.entries.push_back(std::move(made));
         lower = &merged.entries.back().value;
       }
-      DelegateMerger(*lower, new_delegates, problems).Merge(std::move(*upper));
+      DelegateMerger(*lower, new_delegates, problems, elsewhere).Merge(std::move(*upper));
     }
     std::erase_if(layer.entries, [](const YamlEntry& entry) { return entry.key == "delegates"; });
   }

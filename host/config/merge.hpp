@@ -1,6 +1,7 @@
 // Layers into one tree: mappings key by key, delegates by name, everything else replaced whole by the later layer.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,13 @@ enum class NewDelegates {
   kWithPluginOnly  // --set: an unknown name is a typing error, unless it says which plugin it is for
 };
 
+// For a name of an entry that no layer has: the layer to add, as the end of a message, or nothing.
+using Elsewhere = std::function<std::string(const std::string& name)>;
+
 // Merges `layer` over `merged`. The order of the delegates that `layer` lists holds; a new one that precedes none of
 // the others goes last. An explicit empty list of delegates removes those of lower layers: the CPU alone.
-void MergeLayer(YamlNode& merged, YamlNode layer, NewDelegates new_delegates, Problems& problems);
+void MergeLayer(YamlNode& merged, YamlNode layer, NewDelegates new_delegates, Problems& problems,
+                const Elsewhere& elsewhere = {});
 
 // Names in `merged`, in order.
 std::vector<std::string> DelegateNames(const YamlNode& merged);

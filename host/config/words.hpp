@@ -19,6 +19,10 @@ inline constexpr Word<Trust> kTrust[] = {{Trust::kListed, "listed"}, {Trust::kPr
 inline constexpr Word<AutoUse> kAutoUse[] = {{AutoUse::kOff, "off"}, {AutoUse::kLast, "last"}};
 inline constexpr Word<Fallback> kFallback[] = {{Fallback::kCpu, "cpu"}, {Fallback::kDisabled, "none"}};
 inline constexpr Word<OnFailure> kOnFailure[] = {{OnFailure::kNext, "next"}, {OnFailure::kFail, "fail"}};
+inline constexpr Word<Precision> kPrecision[] = {{Precision::kOwn, "own"},
+                                                 {Precision::kFloat32, "float32"},
+                                                 {Precision::kFloat16, "float16"},
+                                                 {Precision::kBfloat16, "bfloat16"}};
 inline constexpr Word<Policy> kPolicy[] = {
     {Policy::kPriority, "priority"}, {Policy::kCost, "cost"}, {Policy::kMeasured, "measured"}};
 inline constexpr Word<VerifyWhen> kVerifyWhen[] = {
@@ -34,6 +38,7 @@ constexpr std::span<const Word<Trust>> Words(Trust) { return kTrust; }
 constexpr std::span<const Word<AutoUse>> Words(AutoUse) { return kAutoUse; }
 constexpr std::span<const Word<Fallback>> Words(Fallback) { return kFallback; }
 constexpr std::span<const Word<OnFailure>> Words(OnFailure) { return kOnFailure; }
+constexpr std::span<const Word<Precision>> Words(Precision) { return kPrecision; }
 constexpr std::span<const Word<Policy>> Words(Policy) { return kPolicy; }
 constexpr std::span<const Word<VerifyWhen>> Words(VerifyWhen) { return kVerifyWhen; }
 constexpr std::span<const Word<LogLevel>> Words(LogLevel) { return kLogLevel; }

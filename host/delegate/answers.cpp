@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "deputy/abi/base.h"
+
 namespace deputy::host {
 
 const std::vector<uint32_t>& AnswerCollector::Positions() {
@@ -48,6 +50,11 @@ std::string SupportCollector::Add(NodeId node, uint32_t reason, std::string deta
     return fmt::format("it answers twice for {}", Describe(graph(), node));
   const bool known = reason <= static_cast<uint32_t>(Reason::kOther);
   verdicts_[node] = {known ? static_cast<Reason>(reason) : Reason::kOther, std::move(detail)};
+  // A vendor's own reason, which reports show as it is.
+  if (reason >= DEPUTY_VENDOR_FIRST) {
+    verdicts_[node].detail += fmt::format("{}(reason {})", verdicts_[node].detail.empty() ? "" : " ", reason);
+    return "";
+  }
   return known ? "" : fmt::format("it answers {} with the unknown reason {}", Describe(graph(), node), reason);
 }
 

@@ -253,6 +253,11 @@ class Delegate {
   virtual Result<DeviceState> device_state() const { return Status(StatusCode::kNotSupported, "no device control"); }
   // Options in force, as the delegate reads them back; name and value.
   virtual std::vector<std::pair<std::string, std::string>> options() const { return {}; }
+  // Changes a settable option for the runs that begin afterwards. kNotFound, kInvalidArgument for a wrong value,
+  // kFailedPrecondition for an option that is set when the delegate is opened.
+  virtual Status SetOption(const std::string& name, const std::string&) {
+    return Error(StatusCode::kNotFound, "there is no option '{}'", name);
+  }
 };
 
 }  // namespace deputy::host

@@ -101,6 +101,11 @@ void Graph::DropPages() const {
   for (const MappedBytes& file : mapped) host::DropPages(file.bytes);
 }
 
+std::string NodeName(const Graph& graph, NodeId node) {
+  const std::string& name = graph.nodes[node].name;
+  return name.empty() ? std::string(kUnnamedNode) + std::to_string(node) : name;
+}
+
 Graph Subgraph(const Graph& whole, std::span<const NodeId> nodes, std::span<const ValueId> inputs,
                std::span<const ValueId> outputs) {
   Graph graph;

@@ -135,6 +135,9 @@ class Graph {
   CompressedLists Consumers() const;
 };
 
+// The name of a node in rules and reports: "node 17" where it has none, the number of the node in its graph.
+inline constexpr std::string_view kUnnamedNode = "node ";
+std::string NodeName(const Graph& graph, NodeId node);
 // "node 'conv1' (Conv)" or "node 17 (Conv)" for a nameless one; ", exported at model.py:42" follows where that is
 // known.
 std::string Describe(const Graph& graph, NodeId node);

@@ -53,7 +53,9 @@ Verdict Eligibility::ByRules(size_t d, NodeId id) const {
   const Node& node = graph_.nodes[id];
   const DelegateLimits& rules = options_.delegates[d];
   const auto named = [&](const std::vector<std::string>& globs) {
-    return std::any_of(globs.begin(), globs.end(), [&](const std::string& g) { return MatchesGlob(g, node.name); });
+    if (globs.empty()) return false;
+    const std::string name = NodeName(graph_, id);
+    return std::any_of(globs.begin(), globs.end(), [&](const std::string& g) { return MatchesGlob(g, name); });
   };
   const auto listed = [](const std::vector<std::string>& list, std::string_view word) {
     return std::find(list.begin(), list.end(), word) != list.end();

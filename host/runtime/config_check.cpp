@@ -11,19 +11,36 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.hpp"
 #include "base/nearest.hpp"
 #include "config/loader.hpp"
 #include "deputy/config.hpp"
 #include "deputy/inspect.hpp"
 #include "graph/operator.hpp"
-#include "partition/eligibility.hpp"
+#include "graph/passes/passes.hpp"
 #include "runtime/config_layers.hpp"
+#include "runtime/engine.hpp"
 #include "runtime/entry.hpp"
+#include "runtime/node_globs.hpp"
+#include "runtime/read_model.hpp"
 #include "runtime/scan.hpp"
 
 namespace deputy {
 namespace host {
 namespace {
+
+// 1 for leading dimensions that the file leaves open, as commands assume it.
+void AssumeBatchOfOne(Graph& graph) {
+  std::vector<ValueType*> types;
+  for (const ValueId id : graph.inputs) types.push_back(&graph.values[id].type);
+  for (const ValueType* type : types) {
+    if (type->dims.empty() || type->dims.front() >= 0) continue;
+    const int64_t open = type->dims.front();
+    for (ValueType* other : types)
+      for (int64_t& dim : other->dims)
+        if (dim == open && (IsSymbol(open) || (other == type && &dim == other->dims.data()))) dim = 1;
+  }
+}
 
 constexpr std::string_view kOnnxDomain = "ai.onnx";  // the name of "" in rules
 
@@ -66,39 +83,37 @@ class ConfigChecker {
     registry_.Scan(options);
     for (const PluginEntry* refused : RefusedFiles(registry_)) AddRefused(*refused, options.paths);
     for (const Entry& entry : entries) {
-      const EntryCheck found = CheckEntry(registry_, entry);
+      const EntryCheck found = CheckEntry(registry_, entry, NamesOf(config_));
       for (const Problem& mistake : found.mistakes) Add(mistake, true);
       // Its text begins with the place of the entry.
-      if (!found.unusable.ok()) Add({entry.origin, Without(found.unusable, entry.origin)}, entry.required);
+      if (!found.unusable.ok())
+        Add({entry.origin, Without(WithRequired(found.unusable, entry), entry.origin)}, entry.required);
       for (const CapabilityRow& row : found.description.capabilities) {
         operators_.insert(row.op_type);
         AddDomain(row.domain);
       }
     }
+    for (const Problem& problem : DisabledNames(config_, registry_, /*misspelled=*/false)) Add(problem, false);
   }
 
   // Globs that match none of the nodes. Its operators and domains are known from then on.
   Status Model(const std::string& model) {
     DEPUTY_ASSIGN_OR_RETURN(const ModelContents contents, InspectModel(model));
-    std::vector<std::string> names;
     for (const InspectedNode& node : contents.nodes) {
-      names.push_back(node.name);
       operators_.insert(node.op_type);
       AddDomain(node.domain);
     }
-    const std::string file = std::filesystem::path(model).filename().string();
-    const auto check = [&](const List<Setting<std::string>>& globs) {
-      for (const Setting<std::string>& glob : globs)
-        if (std::none_of(names.begin(), names.end(), [&](const std::string& name) { return MatchesGlob(*glob, name); }))
-          Add({glob.origin,
-               fmt::format("{} matches no node of {}{}", Quoted(*glob), Quoted(file), DidYouMean(*glob, names))},
-              false);
-    };
-    for (const DelegateConfig& delegate : config_.delegates) {
-      check(delegate.rules.nodes);
-      check(delegate.rules.deny_nodes);
-    }
-    for (const PlacementRule& rule : config_.placement.rules) check(rule.nodes);
+    DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(model));
+    DEPUTY_ASSIGN_OR_RETURN(ReadGraph read, ReadAnyModel({file->bytes(), file, model}, ModelType::kAuto, model));
+    const std::vector<std::string> imported = NamesOfNodes(read.graph, false);
+    AssumeBatchOfOne(read.graph);
+    Graph placed = read.graph;
+    // Types of operators that only plugins know are not inferred here: then the names are those of the file.
+    const std::vector<std::string> names = RunPasses(placed, PassOptionsOf(config_.passes)).ok()
+                                               ? NamesOfNodes(placed, true)
+                                               : NamesOfNodes(read.graph, true);
+    const std::string name = std::filesystem::path(model).filename().string();
+    for (const Problem& problem : UnmatchedGlobs(NodeGlobs(config_), name, names, imported)) Add(problem, false);
     return {};
   }
 
@@ -164,6 +179,8 @@ Result<ConfigCheck> CheckConfig(const ConfigSources& sources, const ConfigCheckO
   host::ConfigChecker checker(read.ok() ? *read : loader.readable(), check);
   for (const host::Problem& problem : loader.problems()) checker.Add(problem, true);
   for (const host::Problem& warning : loader.warnings()) checker.Add(warning, false);
+  if (const std::string none = read.ok() ? host::NamesNoDelegates(*read, loader.files()) : ""; !none.empty())
+    checker.Add({{check.files.back(), 0, 0}, none}, false);
   if (!options.offline) checker.Plugins();
   if (loader.all_readable()) checker.References(!options.offline);
   if (!options.model.empty()) DEPUTY_RETURN_IF_ERROR(checker.Model(options.model));

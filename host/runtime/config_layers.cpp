@@ -9,8 +9,11 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/file.hpp"
 #include "base/nearest.hpp"
 #include "base/printable.hpp"
+#include "config/merge.hpp"
+#include "config/reader.hpp"
 #include "runtime/paths.hpp"
 
 namespace deputy {
@@ -40,9 +43,38 @@ bool IsPlainName(std::string_view text) { return !text.empty() && text.find_firs
 
 }  // namespace
 
+std::string ShippedWith(const std::string& entry) {
+  std::vector<std::string> names = ShippedConfigs();
+  // The general ones first.
+  std::stable_partition(names.begin(), names.end(), [](const auto& name) { return name == "npu-first"; });
+  std::stable_partition(names.begin(), names.end(), [](const auto& name) { return name == "default"; });
+  for (const std::string& name : names) {
+    const Result<std::string> text = ReadTextFile(ShippedConfigFile(name), kMostConfigBytes);
+    Problems ignored;
+    const std::optional<YamlNode> root = text.ok() ? ReadYaml(*text, name, /*lines=*/false, ignored) : std::nullopt;
+    if (!root) continue;
+    const std::vector<std::string> entries = DelegateNames(*root);
+    if (std::find(entries.begin(), entries.end(), entry) != entries.end())
+      return fmt::format("; the shipped configuration '{0}' has it: add '--config {0}' in front", name);
+  }
+  return {};
+}
+
+std::string NamesNoDelegates(const Config& config, const std::vector<fs::path>& files) {
+  if (files.empty() || !config.delegates.empty() || *config.plugins.auto_use != AutoUse::kOff) return {};
+  if (config.delegates.origin.source != Origin().source) return {};  // `delegates: []`
+  return "no layer has 'delegates', so that the CPU runs every node; '--config default' in front adds those of the "
+         "installation, and 'delegates: []' states that there are none";
+}
+
 void AddNamed(const std::string& named, ConfigLoader& loader) {
+  loader.SetElsewhere(ShippedWith);
   if (std::string shipped = IsPlainName(named) ? ShippedConfigFile(named) : ""; !shipped.empty())
     return loader.AddFile(shipped);
+  const fs::path path(named);
+  if (!Exists(path) && path.extension() == kEnding && !ShippedConfigFile(path.stem().string()).empty())
+    return loader.AddUnreadable(
+        named, fmt::format("does not exist; the shipped configuration is called '{}'", path.stem().string()));
   if (!IsPlainName(named) || Exists(named)) return loader.AddFileWithDropIns(named);
   const std::vector<std::string> names = ShippedConfigs();
   loader.AddUnreadable(named, fmt::format("is neither a file nor a shipped configuration{} (shipped: {})",
@@ -52,6 +84,7 @@ void AddNamed(const std::string& named, ConfigLoader& loader) {
 std::string AddLayers(const ConfigSources& sources, ConfigLoader& loader) {
   const fs::path system = SystemConfig(), user = UserConfig();
   const std::string chosen = Environment("DEPUTY_CONFIG").value_or("");
+  loader.SetElsewhere(ShippedWith);
   std::string note;
   // Drop-ins alone extend the default: a package that adds a delegate does not take the others away.
   if (sources.files.empty() && chosen.empty() && !Exists(system) && !Exists(user)) {
@@ -62,6 +95,10 @@ std::string AddLayers(const ConfigSources& sources, ConfigLoader& loader) {
   }
   for (const fs::path& installed : {system, user})
     if (!installed.empty()) loader.AddInstalled(installed);
+  if (!note.empty() && loader.files().size() > 1) {
+    note = "no configuration is given, and only drop-ins are installed; using";
+    for (const fs::path& file : loader.files()) note += (&file == &loader.files().front() ? " " : ", ") + file.string();
+  }
   if (!chosen.empty()) AddNamed(chosen, loader);
   for (const std::string& file : sources.files) AddNamed(file, loader);
   for (const std::string& setting : sources.settings) loader.AddSetting(setting);

@@ -1,7 +1,9 @@
 // The files of a configuration's layers, where this system and this user keep them.
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "config/loader.hpp"
 #include "deputy/config.hpp"
@@ -10,6 +12,12 @@ namespace deputy::host {
 
 // Adds a configuration by its path or, if it is a shipped one, by its name.
 void AddNamed(const std::string& named, ConfigLoader& loader);
+// For an entry that no layer has: the end of a message that names a shipped configuration which has it; empty if none
+// does.
+std::string ShippedWith(const std::string& entry);
+// A message where the configuration says nothing about delegates, so that the CPU runs every node by default; else
+// empty. `files`: of all layers.
+std::string NamesNoDelegates(const Config& config, const std::vector<std::filesystem::path>& files);
 // Adds the layers of ConfigSources. A message for the user where the default of the installation is used, else empty.
 std::string AddLayers(const ConfigSources& sources, ConfigLoader& loader);
 

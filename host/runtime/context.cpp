@@ -58,10 +58,10 @@ Context& Context::operator=(Context&&) noexcept = default;
 
 Result<Context> Context::FromLayers(const ConfigSources& sources) {
   host::ConfigLoader loader;
-  std::string note = host::AddLayers(sources, loader);
+  const std::string note = host::AddLayers(sources, loader);
   Context context;
   DEPUTY_ASSIGN_OR_RETURN(context.state_, State::From(loader));
-  context.state_->config_note = std::move(note);
+  context.state_->config_note = note.empty() ? host::NamesNoDelegates(context.state_->config, loader.files()) : note;
   return context;
 }
 
@@ -179,6 +179,13 @@ Result<DelegateListing> Context::ListDelegates() const {
 
 Result<PluginListing> Context::ListPlugins(const PluginQuery& query) const {
   return host::ListPluginFiles(*state_, query);
+}
+
+Status Context::SetOption(const std::string& delegate, const std::string& option, const std::string& value) {
+  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<host::Engine> engine, state_->Open());
+  for (const std::shared_ptr<host::Delegate>& opened : engine->delegates)
+    if (opened->name() == delegate) return opened->SetOption(option, value);
+  return host::Error(StatusCode::kNotFound, "there is no delegate '{}'", delegate);
 }
 
 HealthReport Context::Health() const {

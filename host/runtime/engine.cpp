@@ -19,6 +19,7 @@
 #include "runtime/fallback.hpp"
 #include "runtime/identity.hpp"
 #include "runtime/kept_costs.hpp"
+#include "runtime/node_globs.hpp"
 #include "runtime/paths.hpp"
 #include "runtime/scan.hpp"
 
@@ -37,16 +38,6 @@ NodeRule FromConfig(const PlacementRule& rule) {
 bool IsChecking(const Config& config) {
   const char* wish = std::getenv("DEPUTY_CHECK");
   return *config.debug.check || (wish != nullptr && std::string_view(wish) == "1");
-}
-
-PassOptions Passes(const PassesConfig& config) {
-  PassOptions options;
-  options.evaluator = MakeCpuEvaluator();
-  options.fold_budget_bytes = static_cast<size_t>(config.fold_budget->count);
-#define DEPUTY_PASS(name, key, text) \
-  if (!*config.key) options.Off(Pass::k##name);
-#include "graph/passes/passes.inc"
-  return options;
 }
 
 class EngineBuilder {
@@ -72,6 +63,9 @@ class EngineBuilder {
       if (!automatic) options.named = DelegatesOf(entries);
       registry_.Scan(options);
       ReportScan();
+      if (!state_.replaced)
+        for (const Problem& problem : DisabledNames(config, registry_, /*misspelled=*/true))
+          Log(LogLevel::kWarning, "{}", problem.ToString());
     }
     if (automatic) {
       DEPUTY_RETURN_IF_ERROR(CheckReferences(state_, registry_.delegate_ids()));
@@ -80,7 +74,8 @@ class EngineBuilder {
     for (const Entry& entry : entries) {
       Status status = OpenEntry(entry);
       if (status.ok()) continue;
-      if (entry.required || status.code() == StatusCode::kConfig) return status;
+      if (status.code() == StatusCode::kConfig) return status;
+      if (entry.required) return WithRequired(std::move(status), entry);
       Log(LogLevel::kWarning, "{}; continuing without it", status.ToString());
       engine_->absent.emplace_back(entry.name, status.ToString());
     }
@@ -92,7 +87,7 @@ class EngineBuilder {
     engine_->health.emplace_back();
     engine_->tolerances.emplace_back();
     engine_->incidents = std::make_shared<IncidentLog>(engine_->delegates.size());
-    engine_->passes = Passes(config.passes);
+    engine_->passes = PassOptionsOf(config.passes);
     engine_->passes.foreign = [engine = engine_.get()](InferenceContext& context) {
       for (const std::shared_ptr<Delegate>& delegate : engine->delegates) {
         Status status = delegate->InferOwn(context);
@@ -103,6 +98,7 @@ class EngineBuilder {
     engine_->store = OpenStore(config);
     engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
     AddRules(config.placement.rules);
+    if (!state_.replaced) engine_->node_globs = NodeGlobs(config);
     engine_->dump = DumpSettingsOf(config);
     PrepareDecisions();
     return engine_;
@@ -222,7 +218,9 @@ class EngineBuilder {
     std::string list;
     size_t count = 0;
     for (const std::string& id : registry_.delegate_ids()) {
-      if (std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.delegate == id; }))
+      const std::vector<DelegateConfig>& configured = state_.config.delegates.items;  // also those that are disabled
+      if (std::any_of(configured.begin(), configured.end(), [&](const auto& entry) { return entry.id() == id; }) ||
+          std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.delegate == id; }))
         continue;
       if (++count <= kMostListed) list += (list.empty() ? "" : ", ") + id;
     }
@@ -235,7 +233,7 @@ class EngineBuilder {
                     [&](const auto& opened) { return opened->name() == entry.name; }))
       return Error(StatusCode::kConfig, "the delegate name '{}' is already in use", entry.name)
           .At(entry.origin.ToString());
-    EntryCheck check = CheckEntry(registry_, entry);
+    EntryCheck check = CheckEntry(registry_, entry, NamesOf(state_.config));
     if (!check.mistakes.empty()) return Mistakes(check.mistakes);
     if (check.provider != nullptr && !check.provider->distrust.empty())
       Log(LogLevel::kWarning, "{}: {}; it is used because of 'trust: any'", check.provider->path.string(),
@@ -310,6 +308,16 @@ Status CheckReferences(const Context::State& state, const std::vector<std::strin
   for (const Problem& problem : UnknownReferences(state.config, names))
     text += (text.empty() ? "" : "\n") + problem.ToString();
   return text.empty() ? Status() : Status(StatusCode::kConfig, text);
+}
+
+PassOptions PassOptionsOf(const PassesConfig& config) {
+  PassOptions options;
+  options.evaluator = MakeCpuEvaluator();
+  options.fold_budget_bytes = static_cast<size_t>(config.fold_budget->count);
+#define DEPUTY_PASS(name, key, text) \
+  if (!*config.key) options.Off(Pass::k##name);
+#include "graph/passes/passes.inc"
+  return options;
 }
 
 std::unique_ptr<Store> OpenStore(const Config& config) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/thread_pool.hpp"
+#include "config/config.hpp"
 #include "delegate/delegate.hpp"
 #include "deputy/compare.hpp"
 #include "deputy/progress.hpp"
@@ -23,7 +24,6 @@
 namespace deputy::host {
 
 class IncidentLog;
-struct Config;
 
 // Policy `measured`.
 struct MeasureSettings {
@@ -51,9 +51,10 @@ struct Engine {
   std::shared_ptr<IncidentLog> incidents;
   PassOptions passes;
   PlacementOptions placement;
-  std::unique_ptr<Store> store;            // null: nothing is kept
-  std::unique_ptr<Verdicts> verdicts;      // null: no results are verified
-  std::optional<MeasureSettings> measure;  // none: placements follow from the order
+  std::vector<Setting<std::string>> node_globs;  // of all rules
+  std::unique_ptr<Store> store;                  // null: nothing is kept
+  std::unique_ptr<Verdicts> verdicts;            // null: no results are verified
+  std::optional<MeasureSettings> measure;        // none: placements follow from the order
   // Of all that a measured placement depends on besides the model and its shapes; none: it is not kept.
   std::optional<Digest> placement_digest;
   std::optional<DumpSettings> dump;
@@ -71,6 +72,9 @@ struct Engine {
   // Held while delegates answer and compile, which they do for one caller at a time.
   std::mutex load_mutex;
 };
+
+// Of `passes: {...}`, with the kernels of the CPU.
+PassOptions PassOptionsOf(const PassesConfig& config);
 
 // The store of `cache: {...}`; null if it is off.
 std::unique_ptr<Store> OpenStore(const Config& config);

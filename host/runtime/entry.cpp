@@ -6,9 +6,11 @@
 #include <charconv>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/nearest.hpp"
 #include "plugin/discovery/option_check.hpp"
+#include "runtime/config_layers.hpp"
 
 namespace deputy::host {
 namespace {
@@ -23,14 +25,28 @@ RunHandling HandlingOf(const DelegateConfig& config) {
   return handling;
 }
 
-Status NoProvider(const PluginRegistry& registry, const Entry& entry) {
-  Status status =
-      Error(StatusCode::kPlugin, "no plugin offers the delegate '{}'", entry.delegate).At(entry.origin.ToString());
+// Whether no layer gives the entry a `delegate`.
+bool TakesOwnName(const DelegateConfig& config) { return config.delegate.origin.source == Origin().source; }
+
+// An entry without `delegate` may be meant to change one of a lower layer, whose name it does not have.
+Status NoProvider(const PluginRegistry& registry, const Entry& entry, std::vector<std::string> names) {
+  const auto missing = [&](const char* also) {
+    return Error(StatusCode::kPlugin, "no plugin offers the delegate '{}'{}", entry.delegate, also)
+        .At(entry.origin.ToString());
+  };
   if (std::string refusal = registry.RefusalOf(entry.delegate); !refusal.empty())
-    return std::move(status).Advise(std::move(refusal));
+    return missing("").Advise(std::move(refusal));
+  constexpr const char* kNoEntry = ", and no lower layer has an entry of this name";
+  if (entry.takes_own_name) {
+    if (const std::string shipped = ShippedWith(entry.name); !shipped.empty())
+      return missing(kNoEntry).Advise(shipped.substr(2));
+    std::erase(names, entry.name);
+    if (const std::string nearest = NearestMatch(entry.name, names); !nearest.empty())
+      return missing(kNoEntry).Advise("did you mean '" + nearest + "'?");
+  }
   const std::string nearest = NearestMatch(entry.delegate, registry.delegate_ids());
-  if (!nearest.empty()) return std::move(status).Advise("did you mean '" + nearest + "'?");
-  return std::move(status).Advise("'deputy plugins --why' lists the plugins that were found");
+  if (!nearest.empty()) return missing("").Advise("did you mean '" + nearest + "'?");
+  return missing("").Advise("'deputy plugins --why' lists the plugins that were found");
 }
 
 // The device that the entry names, by id, by name or by number; null for the one device of a delegate that lists none.
@@ -55,7 +71,7 @@ std::string FindDevice(const Entry& entry, const DelegateDescription& descriptio
   for (size_t i = 0; i < description.devices.size(); ++i)
     known += fmt::format("{}{} ({})", i == 0 ? "" : ", ", i, description.devices[i].name);
   return fmt::format("delegate '{}': there is no device '{}' ({}){}", entry.name, entry.device,
-                     description.enumerates ? "there is " + known : "it lists no devices, so only 0 exists",
+                     description.enumerates ? "devices: " + known : "it lists no devices, so only 0 exists",
                      DidYouMean(entry.device, std::span<const std::string>(names)));
 }
 
@@ -75,7 +91,16 @@ Entry EntryFromConfig(const DelegateConfig& config) {
   entry.device = *config.device;
   // The default has no origin; a mistake in it is reported at the entry.
   entry.device_origin = config.device.origin.line > 0 ? config.device.origin : entry.origin;
+  entry.takes_own_name = TakesOwnName(config);
+  entry.priority = static_cast<int32_t>(*config.priority);
+  switch (*config.precision) {
+    case Precision::kOwn: break;
+    case Precision::kFloat32: entry.precision = DType::kFloat32; break;
+    case Precision::kFloat16: entry.precision = DType::kFloat16; break;
+    case Precision::kBfloat16: entry.precision = DType::kBFloat16; break;
+  }
   entry.required = *config.required;
+  entry.required_origin = config.required.origin;
   entry.handling = HandlingOf(config);
   entry.tolerance = {*config.verify.rtol, *config.verify.atol, *config.verify.atol_scale, *config.verify.outliers};
   for (const Named<OptionValue>& option : config.options) {
@@ -114,11 +139,44 @@ Status AsPluginError(Status status, const Entry& entry) {
       .WithCode(StatusCode::kPlugin);
 }
 
-EntryCheck CheckEntry(PluginRegistry& registry, const Entry& entry) {
+std::vector<std::string> NamesOf(const Config& config) {
+  std::vector<std::string> names;
+  for (const DelegateConfig& delegate : config.delegates) names.push_back(*delegate.name);
+  return names;
+}
+
+std::vector<Problem> DisabledNames(const Config& config, const PluginRegistry& registry, bool misspelled) {
+  std::vector<Problem> problems;
+  for (const DelegateConfig& delegate : config.delegates) {
+    const bool only_disables = !*delegate.enabled && TakesOwnName(delegate) && delegate.options.empty() &&
+                               registry.ProviderOf(*delegate.name) == nullptr &&
+                               registry.RefusalOf(*delegate.name).empty();
+    if (!only_disables) continue;
+    std::vector<std::string> others = NamesOf(config);
+    std::erase(others, *delegate.name);
+    const std::string meant = DidYouMean(*delegate.name, others);
+    if (misspelled && meant.empty()) continue;
+    problems.push_back(
+        {delegate.name.origin, fmt::format("{} disables nothing: no lower layer has an entry of this name{}",
+                                           Quoted(*delegate.name), meant)});
+  }
+  return problems;
+}
+
+Status WithRequired(Status status, const Entry& entry) {
+  if (status.ok() || !entry.required || entry.required_origin.source == Origin().source) return status;
+  const std::string remedy =
+      fmt::format("'required: true' ({}) makes this an error: remove it where the delegate may be absent",
+                  entry.required_origin.ToString());
+  const std::string advice = status.advice().empty() ? remedy : status.advice() + "; " + remedy;
+  return Status(status.code(), status.message()).At(status.where()).Advise(advice);
+}
+
+EntryCheck CheckEntry(PluginRegistry& registry, const Entry& entry, const std::vector<std::string>& names) {
   EntryCheck check;
   check.provider = registry.ProviderOf(entry.delegate);
   if (check.provider == nullptr) {
-    check.unusable = NoProvider(registry, entry);
+    check.unusable = NoProvider(registry, entry, names);
     return check;
   }
   Result<DelegateDescription> description = registry.Describe(entry.delegate);

@@ -23,7 +23,9 @@ struct Entry {
   int32_t priority = 0;
   DType precision = DType::kUndefined;
   Origin device_origin;
+  bool takes_own_name = false;  // as the id of the delegate: the configuration gives none
   bool required = false;
+  Origin required_origin;
   RunHandling handling;
   ToleranceSettings tolerance;
   std::vector<std::pair<std::string, std::string>> options;
@@ -45,8 +47,17 @@ struct EntryCheck {
   Status unusable;                // kPlugin: the plugin or its device is absent or cannot be used
 };
 
-// Describes the delegate of the entry, which loads a plugin that was not probed; opens nothing.
-EntryCheck CheckEntry(PluginRegistry& registry, const Entry& entry);
+// Describes the delegate of the entry, which loads a plugin that was not probed; opens nothing. `names`: of all
+// entries, for the message about one that was meant to change another.
+EntryCheck CheckEntry(PluginRegistry& registry, const Entry& entry, const std::vector<std::string>& names = {});
+
+// Names of the entries of a configuration.
+std::vector<std::string> NamesOf(const Config& config);
+// Entries that are disabled although there is nothing to disable: no lower layer has them, and no plugin offers them.
+// `misspelled`: only those whose name is almost that of another entry; the package of others may be absent.
+std::vector<Problem> DisabledNames(const Config& config, const PluginRegistry& registry, bool misspelled);
+// The error of a required entry, with the place of `required` and the remedy; other statuses are unchanged.
+Status WithRequired(Status status, const Entry& entry);
 
 // The status of a plugin with the place of the entry, as kPlugin.
 Status AsPluginError(Status status, const Entry& entry);

@@ -29,6 +29,15 @@ Status Missing(const Graph& graph, const std::string& name) {
     return Error(StatusCode::kInvalidArgument, "value '{}' is inside a region of {} and cannot be an output",
                  Printable(name), Describe(graph, around))
         .Advise("choose an output of that node");
+  const auto node =
+      std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& one) { return one.name == name; });
+  if (node != graph.nodes.end()) {
+    std::string outputs;
+    for (const ValueId id : node->outputs)
+      if (id != kNone) outputs += (outputs.empty() ? "'" : ", '") + Printable(graph.values[id].name) + "'";
+    return Error(StatusCode::kInvalidArgument, "'{}' is a node, not a value", Printable(name))
+        .Advise("its outputs: " + outputs);
+  }
   std::vector<std::string_view> names;
   for (const Value& value : graph.values) names.push_back(value.name);
   return Error(StatusCode::kInvalidArgument, "the graph has no value '{}'{}", Printable(name),

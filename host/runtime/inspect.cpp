@@ -19,8 +19,9 @@ namespace deputy {
 namespace host {
 namespace {
 
-std::string NameOfNode(const Graph& graph, NodeId id) {
-  return graph.nodes[id].name.empty() ? fmt::format("node {}", id) : graph.nodes[id].name;
+// "unnamed 17" for a node without a name: "node 17" is a name of the graph after the passes, where it is another one.
+std::string NameInFile(const Graph& graph, NodeId id) {
+  return graph.nodes[id].name.empty() ? fmt::format("unnamed {}", id) : graph.nodes[id].name;
 }
 
 Status SetShapes(Graph& graph, const NamedShapes& shapes) {
@@ -62,7 +63,7 @@ class Inspector {
     DEPUTY_RETURN_IF_ERROR(cpu_->QuerySupport(view, verdicts));
     for (NodeId id = 0; id < graph.nodes.size(); ++id) {
       AddNode(view, id, verdicts[id], region);
-      const std::string path = (region.empty() ? "" : region + "/") + NameOfNode(graph, id) + "/";
+      const std::string path = (region.empty() ? "" : region + "/") + NameInFile(graph, id) + "/";
       for (const Region& inner : graph.nodes[id].regions) {
         ++contents_.regions;
         DEPUTY_RETURN_IF_ERROR(Add(*inner.body, path + inner.name));
@@ -82,7 +83,7 @@ class Inspector {
     const Graph& graph = *view.graph;
     const Node& node = graph.nodes[id];
     InspectedNode made;
-    made.name = NameOfNode(graph, id);
+    made.name = NameInFile(graph, id);
     made.op_type = node.primitive.op_type();
     made.domain = node.primitive.domain();
     made.since_version = node.primitive.since_version();

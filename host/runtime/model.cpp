@@ -92,6 +92,7 @@ Status Load(Model::State& state, const host::ImportSource& source, ModelType typ
   }
   // Nodes have other numbers with other outputs; a placement file is made without.
   if (state.engine->measure && state.extra_outputs.empty()) state.ReadPlacements();
+  if (!state.engine->measure) state.ReportUnreadPlacements();
   // Weights have been read by now, to be folded, and will be read again to be packed: not all of them at once.
   state.graph->DropPages();
   if (state.has_static_inputs())

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.hpp"
 #include "graph/inference.hpp"
 #include "graph/passes/passes.hpp"
 #include "measure/search.hpp"
 #include "runtime/kept_costs.hpp"
+#include "runtime/node_globs.hpp"
 
 namespace deputy {
 
@@ -41,7 +43,8 @@ std::vector<Shape> Model::State::static_shapes() const {
 }
 
 Status Model::State::Prepare(host::Graph imported) {
-  fallback = std::make_unique<host::ModelFallback>(name, engine);
+  fallback = std::make_unique<host::ModelFallback>(log_name(), engine);
+  if (!engine->node_globs.empty()) imported_names_ = host::NamesOfNodes(imported, false);
   const bool is_static = HasStaticInputs(imported);
   host::Graph passed = is_static ? std::move(imported) : imported;
   engine->Report({ProgressStage::kPasses, {}, name, 0, 0, passed.nodes.size()});
@@ -108,6 +111,7 @@ Result<Model::State::ShapedPlan> Model::State::MakePlanFor(std::span<const Shape
   }
   host::PlanSources sources = fallback->Sources();
   if (!plans_.empty()) sources.sibling = plans_.front().plan.get();
+  CheckNodeGlobs(*shaped);
   host::PlacementOptions options = engine->placement;
   if (fallback->Restrict(*shaped, options)) sources.sibling = nullptr;
   ShapedPlan made{{shapes.begin(), shapes.end()}, nullptr, nullptr, nullptr};
@@ -130,8 +134,16 @@ Result<Model::State::ShapedPlan> Model::State::MakePlanFor(std::span<const Shape
     DEPUTY_ASSIGN_OR_RETURN(made.dump,
                             host::PlanDump::Write(*engine->dump, name, ++engine->plans_dumped, *made.plan, *engine));
   }
-  host::Log(host::LogLevel::kInfo, "{}: {}{}", name, SummarizePlacement(*made.plan, engine->delegates), decided);
+  host::Log(host::LogLevel::kInfo, "{}: {}{}", log_name(), SummarizePlacement(*made.plan, engine->delegates), decided);
   return made;
+}
+
+void Model::State::CheckNodeGlobs(const host::Graph& shaped) {
+  if (std::exchange(globs_checked_, true) || engine->node_globs.empty()) return;
+  const std::vector<std::string> imported = std::exchange(imported_names_, {});
+  for (const host::Problem& problem :
+       host::UnmatchedGlobs(engine->node_globs, log_name(), host::NamesOfNodes(shaped, true), imported))
+    host::Log(host::LogLevel::kWarning, "{}", problem.ToString());
 }
 
 Model::State::ShapedPlan* Model::State::FindPlan(std::span<const Shape> shapes) {
@@ -172,7 +184,7 @@ std::optional<host::PlacementDecision> Model::State::FindDecision(const host::Gr
     const bool fits = std::all_of(known->second.slower.begin(), known->second.slower.end(),
                                   [&](const host::SlowerNodes& slower) { return slower.nodes.back() < nodes; });
     if (fits) return known->second;
-    host::Log(host::LogLevel::kWarning, "{}: the placement file names nodes that the model does not have", name);
+    host::Log(host::LogLevel::kWarning, "{}: the placement file names nodes that the model does not have", log_name());
   }
   const std::optional<host::Digest> stored = DecisionKey(shapes);
   if (!stored || engine->store == nullptr) return std::nullopt;
@@ -199,7 +211,7 @@ void Model::State::Measure(host::PlacementMeasurement& measurement, std::span<co
     return;
   }
   measurement.changed = !found->decision.slower.empty();
-  if (!measurement.changed) host::Log(host::LogLevel::kInfo, "{}: measured: {}", name, found->decision.summary);
+  if (!measurement.changed) host::Log(host::LogLevel::kInfo, "{}: measured: {}", log_name(), found->decision.summary);
 }
 
 Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, const host::Execution& sample,
@@ -253,6 +265,14 @@ void Model::State::ReadPlacements() {
   } else if (read.status().code() != StatusCode::kNotFound) {
     host::Log(host::LogLevel::kWarning, "{}; the placement file is not used", read.status().ToString());
   }
+}
+
+void Model::State::ReportUnreadPlacements() const {
+  std::error_code ignored;
+  const std::filesystem::path beside = path.empty() ? path : host::PlacementFileOf(path);
+  if (!beside.empty() && std::filesystem::exists(beside, ignored))
+    host::Log(host::LogLevel::kInfo, "{}: is not used: only 'placement: {{policy: measured}}' reads it",
+              beside.filename().string());
 }
 
 Result<std::string> Model::State::PlacementsText() const {

@@ -33,7 +33,9 @@ struct PlacementMeasurement {
 namespace deputy {
 
 struct Model::State {
-  std::string name;  // for messages: the file's name
+  std::string name;  // for errors: the path of the file while it is loaded, then its name
+  // For the log: the name of the file.
+  std::string log_name() const { return path.empty() ? name : path.filename().string(); }
   // Verified, newest definitions, after the passes that need no shapes but the model's own: plans begin with it and
   // share its constants.
   std::shared_ptr<const host::Graph> graph;
@@ -73,10 +75,14 @@ struct Model::State {
                                     const host::SearchSettings& settings, const host::CancellationToken& token);
   // Reads the placement file beside the model, if there is one.
   void ReadPlacements();
+  // A message about that file under another policy than `measured`, which does not read it.
+  void ReportUnreadPlacements() const;
   // As the text of a placement file. kFailedPrecondition: nothing was decided.
   Result<std::string> PlacementsText() const;
 
  private:
+  // Once for a model: a warning for each rule that matches no node of the graph after the passes.
+  void CheckNodeGlobs(const host::Graph& shaped);
   ShapedPlan* FindPlan(std::span<const Shape> shapes);
   Result<ShapedPlan> MakePlanFor(std::span<const Shape> shapes);
   // The key of the decision for these shapes in the store; none: it is not kept.
@@ -85,6 +91,8 @@ struct Model::State {
 
   std::list<ShapedPlan> plans_;  // latest first
   host::Placements decisions_;
+  bool globs_checked_ = false;
+  std::vector<std::string> imported_names_;  // of nodes before the passes; only until the rules are checked
 };
 
 }  // namespace deputy
@@ -93,9 +101,6 @@ namespace deputy::host {
 
 // Values of a graph as its caller sees them.
 std::vector<TensorInfo> DescribeValues(const Graph& graph, std::span<const ValueId> ids);
-
-// Name in reports: "node 17" when it has none.
-std::string NodeName(const Graph& graph, NodeId node);
 
 PlacementReport MakeReport(const Plan& plan, const Engine& engine);
 PlacedGraph MakeReportWithGraph(const Plan& plan, const Engine& engine);

@@ -12,6 +12,8 @@ Status WriteOutputFile(const std::string& path, std::string_view content) {
   return host::WriteFileAtomically(path, {&bytes, 1});
 }
 
+Status CheckOutputFile(const std::string& path) { return host::CheckTarget(path); }
+
 void RemoveUnfinishedFilesOnSignals() { host::RemoveTemporariesOnSignals(); }
 
 }  // namespace deputy

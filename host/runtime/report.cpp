@@ -108,10 +108,6 @@ PlacementReport ReportOf(const Plan& plan, const Engine& engine, PlacedNodes* no
 
 }  // namespace
 
-std::string NodeName(const Graph& graph, NodeId node) {
-  return graph.nodes[node].name.empty() ? fmt::format("node {}", node) : graph.nodes[node].name;
-}
-
 std::vector<DelegateReport> ReportDelegates(const Engine& engine) {
   std::vector<DelegateReport> reports;
   for (size_t d = 0; d < engine.delegates.size(); ++d) {

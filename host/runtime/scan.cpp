@@ -211,8 +211,10 @@ Result<PluginListing> ListPluginFiles(const Context::State& state, const PluginQ
   }
   for (const DelegateConfig& delegate : state.config.delegates) {
     const std::string& id = delegate.id();
-    if (registry.ProviderOf(id) == nullptr)
-      listing.notes.push_back(delegate.name.origin.ToString() + ": no plugin offers the delegate '" + id + "'");
+    if (registry.ProviderOf(id) != nullptr) continue;
+    const std::string refusal = registry.RefusalOf(id);
+    listing.notes.push_back(delegate.name.origin.ToString() + ": no plugin offers the delegate '" + id + "'" +
+                            (refusal.empty() ? "" : "; " + refusal));
   }
   return listing;
 }

@@ -36,7 +36,8 @@ struct Session::State {
   bool profiling = false, wants_events = false;
   std::vector<RunEvent> events;
   std::vector<host::StepSpan> spans;
-  uint64_t begin_ns = 0;  // of the current run
+  std::vector<uint64_t> busy_ns;  // of the devices before the current run, if it is profiled
+  uint64_t begin_ns = 0;          // of the current run
   std::chrono::nanoseconds timeout{0};
   host::CancellationToken stop;           // of the current run
   std::atomic<uint64_t> cancelled_ns{0};  // time at which the current run was cancelled; 0: it was not
@@ -55,6 +56,8 @@ struct Session::State {
   Status BindInputs();
   Status Prepare(std::vector<Shape> wanted);
   void CountTime(uint64_t total_ns);
+  // Busy time of the device of each delegate, since it was opened; 0 where it is not reported.
+  std::vector<uint64_t> BusyTimes() const;
   bool times_steps() const { return profiling || wants_events; }
   // The token of the run that has begun.
   host::CancellationToken BeginStop();
@@ -199,6 +202,7 @@ Status Session::State::Run(std::vector<Tensor>& outputs) {
   DEPUTY_RETURN_IF_ERROR(BindInputs());
   DEPUTY_RETURN_IF_ERROR(binding.Bind(inputs, outputs, *execution).At(model->name));
   states.Bind(*execution);
+  if (profiling) busy_ns = BusyTimes();
   events.clear();
   const auto watched = times_steps() ? std::span<host::StepSpan>(spans) : std::span<host::StepSpan>();
   Status status = dump != nullptr && dump->BeginTensors() ? RunDumped(watched) : execution->Run(stop, watched);
@@ -244,6 +248,18 @@ void Session::State::CountTime(uint64_t total_ns) {
   const host::Plan& plan = execution->plan();
   for (size_t i = 0; i < plan.steps.size(); ++i)
     statistics.delegate_ns[DelegateOf(plan, plan.steps[i])].second += spans[i].ns();
+  statistics.device_ns = BusyTimes();
+  for (size_t d = 0; d < busy_ns.size(); ++d) statistics.device_ns[d] -= std::min(busy_ns[d], statistics.device_ns[d]);
+}
+
+std::vector<uint64_t> Session::State::BusyTimes() const {
+  const std::lock_guard lock(model->engine->load_mutex);
+  std::vector<uint64_t> times;
+  for (const std::shared_ptr<host::Delegate>& delegate : model->engine->delegates) {
+    const Result<host::DeviceState> state = delegate->device_state();
+    times.push_back(state.ok() ? state->busy_ns : 0);
+  }
+  return times;
 }
 
 host::CancellationToken Session::State::BeginStop() {

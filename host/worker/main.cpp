@@ -1,5 +1,6 @@
-// deputy-worker: the program in which a plugin runs first. `deputy-worker probe FILE NONCE PARENT` loads one plugin,
-// reads its description, and answers on descriptor 3. Started by libdeputy, not by users.
+// deputy-worker: the program in which a plugin runs first, or altogether. `deputy-worker probe FILE NONCE PARENT` loads
+// one plugin, reads its description, and answers on descriptor 3; `deputy-worker serve FILE PARENT` loads one and
+// serves it there. Started by libdeputy, not by users.
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <system_error>
 
 #include "worker/probe_mode.hpp"
+#include "worker/serve_mode.hpp"
 
 namespace {
 
@@ -34,14 +36,18 @@ bool Parse(std::string_view text, T& value, int base) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::string_view mode = argc > 1 ? argv[1] : "";
+  const bool probes = mode == "probe" && argc == 5, serves = mode == "serve" && argc == 4;
   uint64_t nonce = 0;
   int parent = 0;
   constexpr int kUsageError = 2;
-  if (argc != 5 || std::string_view(argv[1]) != "probe" || !Parse(argv[3], nonce, 16) || !Parse(argv[4], parent, 10)) {
-    std::fputs("deputy-worker is started by libdeputy: deputy-worker probe FILE NONCE PARENT\n", stderr);
+  if ((!probes && !serves) || !Parse(argv[argc - 1], parent, 10) || (probes && !Parse(argv[3], nonce, 16))) {
+    std::fputs("deputy-worker is started by libdeputy: deputy-worker probe FILE NONCE PARENT | serve FILE PARENT\n",
+               stderr);
     return kUsageError;
   }
   if (!PrepareToDie(parent)) return 1;
+  if (serves) deputy::host::RunServe(argv[2]);
   // Not through exit(), which would run the plugin's destructors and handlers.
   _exit(deputy::host::RunProbe(argv[2], nonce) ? 0 : 1);
 }

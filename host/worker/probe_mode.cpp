@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/worker_process.hpp"
 #include "plugin/discovery/description.hpp"
 #include "plugin/discovery/library.hpp"
 #include "plugin/discovery/manifest.hpp"
 #include "plugin/discovery/plugin_file.hpp"
 #include "plugin/discovery/probe_wire.hpp"
 #include "plugin/discovery/table_check.hpp"
-#include "plugin/discovery/worker_process.hpp"
 #include "plugin/proxy/host_services.hpp"
 
 namespace deputy::host {

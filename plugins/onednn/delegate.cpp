@@ -14,6 +14,8 @@ class Delegate final : public sdk::PartitionDelegate {
  public:
   static constexpr uint32_t kExtensions = sdk::kResizes | sdk::kProfiles;
 
+  static constexpr bool kReadsPrecision = true;
+
   static sdk::OptionSchema Options() {
     return sdk::OptionSchema()
         .Int("threads", 0, 0, 1024, "threads of oneDNN's own pool, 0 for as many as the host's")
@@ -74,9 +76,13 @@ class Delegate final : public sdk::PartitionDelegate {
 
   sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView& partition) override {
     // The host does not query support again for other shapes.
-    for (const sdk::NodeView& node : partition.nodes())
+    for (const sdk::NodeView& node : partition.nodes()) {
       if (const sdk::Verdict verdict = SupportsAlone(node); !verdict.supported())
         return sdk::Status(sdk::Code::kNotSupported, verdict.detail, node.id());
+      const sdk::DType asked = partition.PrecisionOf(node.id());
+      if (asked != sdk::DType::kUndefined && asked != sdk::DType::kFloat32)
+        return sdk::Status(sdk::Code::kNotSupported, "floats are computed in float32", node.id());
+    }
     const Reading reading(partition);
     Lowering lowering(reading.program, reading.origins, engine_, store_, ThreadCount());
     try {

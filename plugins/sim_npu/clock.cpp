@@ -51,6 +51,13 @@ uint64_t NanojoulesOf(uint64_t cycles, uint64_t hz) {
   return cycles * steps * steps / (reference * reference);
 }
 
+void Clock::Request(const deputy::sdk::FrequencyWish& wish) {
+  auto vote = std::make_unique<const ClockVote>(hardware_, GrantedHz(wish));
+  const std::lock_guard<std::mutex> lock(mutex_);
+  wish_ = wish;
+  vote_.swap(vote);
+}
+
 void Clock::Spend(uint64_t cycles, uint64_t hz) {
   cycles_[(hz - kLowestHz) / kStepHz].fetch_add(cycles, std::memory_order_relaxed);
   runs_.fetch_add(1, std::memory_order_relaxed);
@@ -66,8 +73,11 @@ uint64_t Clock::busy_ns() const {
 deputy::sdk::DeviceState Clock::State() const {
   deputy::sdk::DeviceState state;
   state.device_name = hardware_.name();
-  state.level_requested = wish_.level;
-  state.frequency_requested_hz = wish_.level != 0 ? 0 : wish_.hertz;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    state.level_requested = wish_.level;
+    state.frequency_requested_hz = wish_.level != 0 ? 0 : wish_.hertz;
+  }
   state.frequency_granted_hz = hz();
   for (uint32_t level = 1; level <= 4; ++level)
     if (kLevelHz[level - 1] == state.frequency_granted_hz) state.level_granted = level;

@@ -80,8 +80,10 @@ uint64_t GrantedHz(const deputy::sdk::FrequencyWish& wish);
 // The requested and the granted frequency of an instance, and the cycles of its work.
 class Clock {
  public:
-  Clock(Hardware& hardware, const deputy::sdk::FrequencyWish& wish)
-      : hardware_(hardware), wish_(wish), vote_(hardware, GrantedHz(wish)) {}
+  Clock(Hardware& hardware, const deputy::sdk::FrequencyWish& wish) : hardware_(hardware) { Request(wish); }
+
+  // For runs that begin afterwards. [any-thread]
+  void Request(const deputy::sdk::FrequencyWish& wish);
 
   // At least the granted frequency: another instance on the same device may have requested more. [any-thread]
   uint64_t hz() const { return hardware_.frequency_hz(); }
@@ -97,8 +99,9 @@ class Clock {
   static constexpr size_t kSteps = (kHighestHz - kLowestHz) / kStepHz + 1;
 
   Hardware& hardware_;
-  const deputy::sdk::FrequencyWish wish_;
-  const ClockVote vote_;
+  mutable std::mutex mutex_;  // of the two below
+  deputy::sdk::FrequencyWish wish_;
+  std::unique_ptr<const ClockVote> vote_;
   std::array<std::atomic<uint64_t>, kSteps> cycles_{};  // at each frequency
   std::atomic<uint64_t> runs_{0};
 };

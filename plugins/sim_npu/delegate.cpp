@@ -20,11 +20,14 @@ class SimNpu final : public PartitionDelegate {
 
   static constexpr uint32_t kExtensions = kBlobs | kCompileOnly | kResizes | kProfiles | kDeviceClock;
 
+  static constexpr bool kReadsPrecision = true;
+
   static OptionSchema Options() {
     return OptionSchema()
         .Frequency("frequency", sim_npu::kDefaultLevel,
                    "clock of the device; an explicit one is lowered to a multiple of 150 MHz", sim_npu::kLowestHz,
                    sim_npu::kHighestHz)
+        .Settable()
         .Int("memory", 0, 0, 4096, "memory for weights and tensors, 0 for the device's own size", "MiB");
   }
 
@@ -55,7 +58,7 @@ class SimNpu final : public PartitionDelegate {
     if (compile_only()) return {};
     auto& machine = sim_npu::Machine();
     size_t index = 0;
-    while (index < machine.size() && SerialNumber(index) != device_id()) ++index;
+    while (index < machine.size() && !device_id().empty() && SerialNumber(index) != device_id()) ++index;
     if (index == machine.size()) return Status(Code::kNotFound, "there is no device '" + device_id() + "'");
     device_ = std::make_shared<sim_npu::Device>(machine[index], options().Frequency("frequency"),
                                                 static_cast<size_t>(options().Int("memory")) << 20);
@@ -79,6 +82,12 @@ class SimNpu final : public PartitionDelegate {
     for (const NodeView& node : partition.nodes())
       if (const Verdict verdict = sim_npu::Check(node); !verdict.supported())
         return Status(Code::kNotSupported, verdict.detail, node.id());
+    for (const NodeView& node : partition.nodes()) {
+      const DType asked = partition.PrecisionOf(node.id());
+      const bool has_factors = node.Is("Conv") || node.Is("Gemm") || node.Is("MatMul");
+      if (asked == DType::kBFloat16 || (asked == DType::kFloat32 && has_factors))
+        return Status(Code::kNotSupported, "the matrix unit has factors of float16", node.id());
+    }
     DEPUTY_SDK_ASSIGN_OR_RETURN(auto program, sim_npu::Program::Make(partition, host(), device_));
     return program;
   }
@@ -95,6 +104,12 @@ class SimNpu final : public PartitionDelegate {
   Result<ClockPair> CorrelateClocks() const override {
     if (device_ == nullptr) return Status(Code::kFailedPrecondition, "opened without a device");
     return ClockPair{device_->clock.busy_ns(), host().clock_ns()};
+  }
+
+  Status SetOption(const std::string& name, const OptionValues& values) override {
+    if (device_ == nullptr) return Status(Code::kFailedPrecondition, "opened without a device");
+    device_->clock.Request(values.Frequency(name));
+    return {};
   }
 
   std::string OptionInForce(const std::string& name) const override {

@@ -207,7 +207,8 @@ Status Program::Run(const RunArgs& run, std::vector<Span>* spans) {
     else
       std::memcpy(wanted.data(), from, wanted.byte_size());
   }
-  const uint64_t hz = device_->clock.hz();
+  // The hint of a run is a clock for it alone.
+  const uint64_t hz = run.power_level() == 0 ? device_->clock.hz() : GrantedHz({run.power_level(), 0});
   if (spans != nullptr) {
     const uint64_t start_ns = device_->clock.busy_ns();
     uint64_t done = 0;

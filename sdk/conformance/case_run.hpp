@@ -1,7 +1,9 @@
 // A case or a model on an opened delegate: the graph that is shown to the plugin, and its executable.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,7 +36,15 @@ class ModelGraph final : public ShownModel {
   Tolerance ToleranceIn(const Claim& claim, deputy_value_id id, deputy_dtype computes_in) const override;
 
  private:
+  // How far a value moves when every node of the claim errs as far as it may; of several trials the largest.
+  double DeviationOf(const Claim& claim, deputy_value_id id, deputy_dtype computes_in) const;
+  bool IsIn(const Claim& claim, size_t node) const;
+  // A node with the values of its inputs.
+  Case Alone(size_t node) const;
+
   const ModelCase& model_;
+  mutable std::map<std::vector<deputy_node_id>, std::map<size_t, double>> deviations_;  // by nodes of a claim, by value
+  mutable std::mutex mutex_;
 };
 
 // A compiled case that the delegate supports, with a context.

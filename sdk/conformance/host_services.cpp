@@ -12,7 +12,7 @@
 namespace deputy::conformance {
 namespace {
 
-constexpr int64_t kThreads = 2;
+constexpr uint32_t kThreads = 4;
 constexpr size_t kMostKept = 1024;
 
 deputy_status* StatusNew(void* self, deputy_code code, deputy_node_id node, const char* message, uint64_t size) {
@@ -26,6 +26,10 @@ deputy_status* StatusNew(void* self, deputy_code code, deputy_node_id node, cons
 void StatusRelease(void* self, deputy_status* status) { HostServices::Of(self).Release(status); }
 
 deputy_code StatusCode(void*, const deputy_status* status) { return status == nullptr ? DEPUTY_OK : status->code; }
+
+deputy_node_id StatusNode(void*, const deputy_status* status) {
+  return status == nullptr ? DEPUTY_NO_NODE : status->node;
+}
 
 deputy_str StatusMessage(void*, const deputy_status* status) {
   return status == nullptr ? deputy_str{"", 0} : StrOf(status->message);
@@ -115,7 +119,7 @@ void ParallelFor(void* self, int64_t count, int64_t grain, deputy_parallel_fn fn
   HostServices::Of(self).ParallelFor(count, grain, fn, job);
 }
 
-uint32_t ThreadCount(void*) { return static_cast<uint32_t>(kThreads); }
+uint32_t ThreadCount(void*) { return kThreads; }
 
 uint64_t ClockNs(void*) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -136,6 +140,7 @@ HostServices::HostServices() {
   table_.status_new = StatusNew;
   table_.status_release = StatusRelease;
   table_.status_code = StatusCode;
+  table_.status_node = StatusNode;
   table_.status_message = StatusMessage;
   table_.log = Log;
   table_.get_extension = GetExtension;
@@ -221,14 +226,20 @@ std::vector<std::string> HostServices::TakeFaults() {
   return std::move(faults_);
 }
 
-// Two threads, so that a data race between ranges of a job is noticed.
+// Several ranges for each of several threads, none of them smaller than the grain, and handed out in no order: a race
+// between ranges of a job is noticed, and one that takes the caller for worker 0.
 void HostServices::ParallelFor(int64_t count, int64_t grain, deputy_parallel_fn fn, void* job) {
   if (count <= 0) return;
-  const int64_t half = count / kThreads;
-  if (half < std::max<int64_t>(1, grain)) return fn(job, 0, count, 0);
-  std::thread other([=] { fn(job, half, count, 1); });
-  fn(job, 0, half, 0);
-  other.join();
+  const int64_t ranges = std::clamp<int64_t>(count / std::max<int64_t>(1, grain), 1, 2 * kThreads);
+  std::atomic<int64_t> next{0};
+  const auto work = [&](uint32_t worker) {
+    for (int64_t range = next++; range < ranges; range = next++)
+      fn(job, range * (count / ranges), range + 1 == ranges ? count : (range + 1) * (count / ranges), worker);
+  };
+  std::vector<std::thread> others;
+  for (uint32_t i = 0; i + 1 < kThreads && i + 1 < ranges; ++i) others.emplace_back(work, i);
+  work(kThreads - 1);
+  for (std::thread& other : others) other.join();
 }
 
 const char* CodeName(deputy_code code) {

@@ -39,10 +39,18 @@ deputy_partition PartitionOf(const deputy_graph& graph, const Claim& claim) {
   return partition;
 }
 
-CompileCall::CompileCall(HostServices& host, const deputy_partition& partition)
-    : control_{sizeof control_, 0, &host, [](void*) { return 0u; }, CheckProgress} {
+CompileCall::CompileCall(HostServices& host, const deputy_partition& partition, const CompileSettings& settings)
+    : control_{sizeof control_, 0, &host, settings.cancelled ? [](void*) { return 1u; } : [](void*) { return 0u; },
+               CheckProgress} {
   args_.struct_size = sizeof args_;
+  args_.flags = settings.flags;
   args_.partition = &partition;
+  args_.priority = settings.priority;
+  args_.deadline_ns = settings.deadline_ns;
+  if (settings.precision != DEPUTY_DTYPE_UNDEFINED)
+    for (uint32_t i = 0; i < partition.node_count; ++i) precision_.push_back({partition.nodes[i], settings.precision});
+  args_.precision = precision_.empty() ? nullptr : precision_.data();
+  args_.precision_count = precision_.size();
   args_.control = &control_;
 }
 
@@ -254,11 +262,12 @@ void Instance::Release(Claim& claim) {
   claim.handle = nullptr;
 }
 
-std::unique_ptr<Executable> Instance::Compile(const deputy_graph& graph, Claim claim, Outcome* outcome) {
+std::unique_ptr<Executable> Instance::Compile(const deputy_graph& graph, Claim claim, Outcome* outcome,
+                                              const CompileSettings& settings) {
   const ShownGraph shown(plugin_.host(), graph);
   const deputy_partition partition = PartitionOf(graph, claim);
   deputy_executable* made = nullptr;
-  const CompileCall compile(plugin_.host(), partition);
+  const CompileCall compile(plugin_.host(), partition, settings);
   *outcome = plugin_.Call("compile", [&] { return delegate_->compile(made_, compile.args(), &made); });
   if (outcome->ok() && made == nullptr)
     *outcome = {DEPUTY_INTERNAL, DEPUTY_NO_NODE, "compile succeeded without an executable"};

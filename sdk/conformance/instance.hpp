@@ -43,10 +43,19 @@ class ShownGraph {
 // A claim in the form that is passed to a plugin; points into both.
 deputy_partition PartitionOf(const deputy_graph& graph, const Claim& claim);
 
-// The arguments of compile and restore. Never cancelled; the plugin has their address.
+// The arguments of compile and restore beside the partition.
+struct CompileSettings {
+  uint32_t flags = 0;
+  int32_t priority = 0;
+  uint64_t deadline_ns = 0;
+  deputy_dtype precision = DEPUTY_DTYPE_UNDEFINED;  // of every node
+  bool cancelled = false;                           // from the beginning
+};
+
+// The arguments of compile and restore. The plugin has their address.
 class CompileCall {
  public:
-  CompileCall(HostServices& host, const deputy_partition& partition);
+  CompileCall(HostServices& host, const deputy_partition& partition, const CompileSettings& settings = {});
   CompileCall(const CompileCall&) = delete;
   CompileCall& operator=(const CompileCall&) = delete;
   const deputy_compile_args* args() const { return &args_; }
@@ -54,6 +63,7 @@ class CompileCall {
  private:
   static void CheckProgress(void* self, uint32_t permille, deputy_str step);
   const deputy_control control_;
+  std::vector<deputy_node_precision> precision_;
   deputy_compile_args args_{};
 };
 
@@ -80,7 +90,8 @@ class Instance {
   std::vector<std::vector<deputy_node_id>> Groups(const deputy_graph& graph);
   bool names_groups() const;
   // Consumes the claim.
-  std::unique_ptr<Executable> Compile(const deputy_graph& graph, Claim claim, Outcome* outcome);
+  std::unique_ptr<Executable> Compile(const deputy_graph& graph, Claim claim, Outcome* outcome,
+                                      const CompileSettings& settings = {});
 
   // As in a host: the delegate's own claim for all nodes if it makes one, else all nodes if each is supported. Nothing
   // and the first refusal otherwise. The claim has the graph's inputs and outputs.

@@ -5,9 +5,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <thread>
 
 #include "deputy/deputy.hpp"
 #include "plugin_file.hpp"
+#include "probing/taken_cases.hpp"
 #include "report/verdict.hpp"
 #include "text.hpp"
 
@@ -21,6 +23,8 @@ struct Arguments {
   Settings settings;
   std::string config;  // a YAML file
   bool verbose = false;
+  bool coverage = false;  // as a table
+  int least_cases = static_cast<int>(kEnoughCases);
   bool allow_unavailable = false;
   bool help = false;
 };
@@ -66,6 +70,16 @@ bool ParseArguments(const std::vector<std::string>& words, Arguments* arguments,
       ok = number(1, &settings.timeout_s);
     else if (word == "--jobs")
       ok = number(1, &settings.jobs);
+    else if (word == "--random")
+      ok = number(0, &settings.random);
+    else if (word == "--model")
+      ok = text(&settings.model);
+    else if (word == "--save-failures")
+      ok = text(&settings.save_failures);
+    else if (word == "--coverage")
+      arguments->coverage = true;
+    else if (word == "--least-cases")
+      ok = number(0, &arguments->least_cases);
     else if (word == "--list")
       settings.list = true;
     else if (word == "--in-process")
@@ -115,9 +129,16 @@ constexpr char kHelp[] =
   --quirks FILE      a list of known failures, each with a reason
   --filter GLOB,...  only tests whose name matches one of them, for example 'numerics.Conv,leaks.*'
   --list             names the tests and ends
-  --timeout SECONDS  of one test; default 20
-  --jobs N           tests at a time; default 1
-  --seed N           of the generated values; default 1
+  --timeout SECONDS  of one case, or of a test without cases; default 20
+  --jobs N           tests at a time, each in a process of its own; default: one for each CPU, at most 8
+  --seed N           of the generated values and models; default 1
+  --random N         random networks of the operators that the delegate takes (fusions.networks); default 200
+  --model FILE       a model of your own in ONNX's format as well, compared with the host's CPU (host.model)
+  --coverage         how many cases of each operator were tested, as a table
+  --least-cases N    warns about operators with fewer tested cases; default 8
+  --save-failures DIR
+                     writes each failing case as a folder with model, inputs and expected outputs in ONNX's test layout,
+                     which `deputy test-case` runs
   --junit FILE       writes the result as JUnit XML as well
   --in-process       runs tests in this process, for a debugger
   --verbose          names every test
@@ -203,10 +224,13 @@ int main(int argc, char** argv) {
     return kExitPassed;
   }
   Settings& settings = arguments.settings;
+  if (settings.jobs == 0) settings.jobs = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 8);
+  for (std::string* path : {&settings.model, &settings.save_failures})
+    if (!path->empty()) *path = std::filesystem::absolute(*path).string();
   const std::vector<Case> cases = AllCases(settings.seed);
   const std::vector<ModelCase> models = AllModels(settings.seed);
   std::vector<Test> tests;
-  for (Test& test : AllTests(cases, models))
+  for (Test& test : AllTests(cases, models, settings))
     if (MatchesAny(settings.filter, test.name)) tests.push_back(std::move(test));
   if (settings.list) {
     for (const Test& test : tests) std::printf("%s\n", test.name.c_str());
@@ -226,7 +250,9 @@ int main(int argc, char** argv) {
 
   Judgement judgement = Judge(RunRounds(tests, rounds), quirks);
   if (arguments.allow_unavailable) judgement.unavailable.clear();
-  std::fputs(TextReport(judgement, named, quirks, arguments.verbose).c_str(), stdout);
+  std::fputs(
+      TextReport(judgement, named, quirks, {arguments.verbose, arguments.coverage, arguments.least_cases}).c_str(),
+      stdout);
   if (!settings.junit.empty()) {
     const deputy::Status written = deputy::WriteOutputFile(settings.junit, JUnitReport(judgement));
     if (!written.ok()) return Fail(written.ToString());

@@ -144,6 +144,10 @@ bool deputy_graph::ValueInfo(deputy_value_id id, deputy_value_info* out) const {
   if (value.constant != nullptr) {
     info.byte_size = value.constant->size();
     info.constant = value.constant->data();
+    if (streams_ && info.byte_size != 0) {
+      info.constant = nullptr;
+      info.flags |= DEPUTY_VALUE_NOT_RESIDENT;
+    }
   }
   deputy::conformance::Fill(info, out);
   return true;

@@ -50,6 +50,8 @@ struct deputy_graph {
                          std::vector<deputy_value_id> outputs);
   void AddInput(deputy_value_id value);
   void AddOutput(deputy_value_id value);
+  // From now on constants are shown without a pointer; ReadConstant copies them.
+  void StreamConstants() { streams_ = true; }
 
   uint32_t node_count() const { return static_cast<uint32_t>(nodes_.size()); }
   deputy_node_id node_at(uint32_t index) const { return index < node_count() ? index : 0xffffffffu; }
@@ -75,6 +77,7 @@ struct deputy_graph {
   std::deque<deputy::conformance::GraphNode> nodes_;
   std::deque<deputy::conformance::GraphValue> values_;
   std::vector<deputy_value_id> inputs_, outputs_;
+  bool streams_ = false;
   mutable std::mutex mutex_;
   mutable std::map<const deputy::conformance::reference::Attribute*, Kept> kept_;
 };

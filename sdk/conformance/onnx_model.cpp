@@ -1,6 +1,8 @@
 #include "onnx_model.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 #include <string>
 
 namespace deputy::conformance {
@@ -113,6 +115,65 @@ std::vector<uint8_t> OnnxModel(const Case& tested, const std::vector<reference::
   for (size_t i = 0; i < expected.size(); ++i) graph.Part(12, OutputOf(i, expected[i], unknown));
   const Message opset = Message().Chunk(1, tested.node.domain).Number(2, tested.node.since_version);
   const std::string bytes = Message().Number(1, kIrVersion).Part(7, graph).Part(8, opset).bytes();
+  return {bytes.begin(), bytes.end()};
+}
+
+std::vector<uint8_t> OnnxModel(const ModelCase& model) {
+  constexpr int64_t kIrVersion = 10;
+  const auto name_of = [](size_t value) { return value == kLeftOut ? std::string() : "v" + std::to_string(value); };
+  const auto declared = [&](size_t value) {
+    const reference::Tensor& tensor = model.values[value].value;
+    Message shape;
+    for (const int64_t extent : tensor.dims) shape.Part(1, Message().Number(1, extent));
+    return Declared(name_of(value), Message().Number(1, tensor.dtype).Part(2, shape));
+  };
+  Message graph;
+  std::map<std::string, int64_t> opsets;
+  for (const ModelNode& one : model.nodes) {
+    Message node;
+    for (const size_t input : one.inputs) node.Chunk(1, name_of(input));
+    for (const size_t output : one.outputs) node.Chunk(2, name_of(output));
+    node.Chunk(4, one.node.op_type).Chunk(7, one.node.domain);
+    for (const auto& [name, value] : one.node.attributes) node.Part(5, AttributeOf(name, value));
+    graph.Part(1, node);
+    int64_t& opset = opsets[one.node.domain];
+    opset = std::max<int64_t>(opset, one.node.since_version);
+  }
+  graph.Chunk(2, "conformance");
+  for (size_t i = 0; i < model.values.size(); ++i)
+    if (model.values[i].constant) graph.Part(5, TensorOf(model.values[i].value, name_of(i)));
+  for (const size_t input : model.inputs) graph.Part(11, declared(input));
+  for (const size_t output : model.outputs) graph.Part(12, declared(output));
+  Message file;
+  file.Number(1, kIrVersion).Part(7, graph);
+  for (const auto& [domain, version] : opsets) file.Part(8, Message().Chunk(1, domain).Number(2, version));
+  return {file.bytes().begin(), file.bytes().end()};
+}
+
+ModelCase ModelOf(const Case& tested, const std::vector<reference::Tensor>& expected) {
+  ModelCase model;
+  model.label = tested.label;
+  ModelNode node{tested.node, {}, {}};
+  for (const Operand& input : tested.inputs) {
+    if (!input.present) {
+      node.inputs.push_back(kLeftOut);
+      continue;
+    }
+    node.inputs.push_back(model.values.size());
+    if (!input.constant) model.inputs.push_back(model.values.size());
+    model.values.push_back({input.value, input.constant});
+  }
+  for (const reference::Tensor& output : expected) {
+    node.outputs.push_back(model.values.size());
+    model.outputs.push_back(model.values.size());
+    model.values.push_back({output, false});
+  }
+  model.nodes.push_back(std::move(node));
+  return model;
+}
+
+std::vector<uint8_t> OnnxTensor(const reference::Tensor& tensor, const std::string& name) {
+  const std::string bytes = TensorOf(tensor, name).bytes();
   return {bytes.begin(), bytes.end()};
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "case.hpp"
+#include "cases/models.hpp"
 
 namespace deputy::conformance {
 
@@ -20,5 +21,14 @@ struct UnknownExtents {
 // initializers.
 std::vector<uint8_t> OnnxModel(const Case& tested, const std::vector<Tensor>& expected,
                                const UnknownExtents& unknown = {});
+
+// A model of several nodes; an input of a node that is left out is kLeftOut. Its operator sets are the oldest that have
+// the definitions of all nodes.
+constexpr size_t kLeftOut = SIZE_MAX;
+std::vector<uint8_t> OnnxModel(const ModelCase& model);
+// A case as a model of one node.
+ModelCase ModelOf(const Case& tested, const std::vector<Tensor>& expected);
+// The file of one tensor in ONNX's test layout.
+std::vector<uint8_t> OnnxTensor(const Tensor& tensor, const std::string& name);
 
 }  // namespace deputy::conformance

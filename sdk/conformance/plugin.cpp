@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <exception>
 
@@ -41,6 +42,7 @@ void RestoreFloatControl(uint64_t control) {
 class Running {
  public:
   explicit Running(const char* function) {
+    SharedProgress()->since_ns = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
     std::strncpy(SharedProgress()->function, function, sizeof(Progress::function) - 1);
   }
   ~Running() { SharedProgress()->function[0] = 0; }
@@ -173,22 +175,41 @@ Executable::~Executable() {
   plugin_.CallVoid("executable_destroy", [&] { delegate_->executable_destroy(made_); });
 }
 
-std::unique_ptr<Context> Executable::CreateContext(std::string* why_not) {
+Outcome Executable::CreateContext(const ContextSettings& settings, std::unique_ptr<Context>* context) {
   deputy_context_args args{};
   args.struct_size = sizeof args;
-  deputy_context* context = nullptr;
+  args.flags = settings.flags;
+  args.priority = settings.priority;
+  deputy_context* made = nullptr;
   const Outcome outcome =
-      plugin_.Call("context_create", [&] { return delegate_->context_create(made_, &args, &context); });
-  if (outcome.ok() && context != nullptr) return std::make_unique<Context>(plugin_, delegate_, context);
-  *why_not = outcome.ok() ? "context_create succeeded without a context" : outcome.ToString();
-  return nullptr;
+      plugin_.Call("context_create", [&] { return delegate_->context_create(made_, &args, &made); });
+  if (outcome.ok() && made == nullptr)
+    return {DEPUTY_INTERNAL, DEPUTY_NO_NODE, "context_create succeeded without a context"};
+  if (outcome.ok()) *context = std::make_unique<Context>(plugin_, delegate_, made);
+  return outcome;
+}
+
+std::unique_ptr<Context> Executable::CreateContext(std::string* why_not, const ContextSettings& settings) {
+  std::unique_ptr<Context> context;
+  *why_not = CreateContext(settings, &context).ToString();
+  return context;
+}
+
+Outcome Executable::TryContext(const ContextSettings& settings) {
+  std::unique_ptr<Context> context;
+  return CreateContext(settings, &context);
 }
 
 Context::~Context() {
   plugin_.CallVoid("context_destroy", [&] { delegate_->context_destroy(made_); });
 }
 
-Outcome Context::Execute(const std::vector<deputy_tensor>& inputs, const std::vector<deputy_tensor>& outputs) {
+void Context::Cancel(uint64_t run) {
+  plugin_.CallVoid("cancel", [&] { delegate_->cancel(made_, run); });
+}
+
+Outcome Context::Execute(const std::vector<deputy_tensor>& inputs, const std::vector<deputy_tensor>& outputs,
+                         const RunSettings& settings) {
   std::vector<const deputy_tensor*> in, out;
   for (const deputy_tensor& tensor : inputs) in.push_back(&tensor);
   for (const deputy_tensor& tensor : outputs) out.push_back(&tensor);
@@ -199,6 +220,11 @@ Outcome Context::Execute(const std::vector<deputy_tensor>& inputs, const std::ve
   args.inputs = in.data();
   args.outputs = out.data();
   args.run = ++runs_;
+  args.flags = settings.flags;
+  args.deadline_ns = settings.deadline_ns;
+  args.allocator = settings.allocator;
+  args.power_level = settings.power_level;
+  args.precision = settings.precision;
   if (DEPUTY_HAS_FN(delegate_, deputy_delegate, scratch_size))
     plugin_.CallVoid("scratch_size", [&] { args.scratch_size = delegate_->scratch_size(made_); });
   if (args.scratch_size > kMostScratch)

@@ -46,6 +46,19 @@ class Plugin {
   bool initialized_ = false;
 };
 
+// The arguments of a run and of a new context beside the tensors.
+struct RunSettings {
+  uint32_t flags = 0;
+  uint64_t deadline_ns = 0;
+  const deputy_output_allocator* allocator = nullptr;
+  uint32_t power_level = 0;
+  deputy_dtype precision = DEPUTY_DTYPE_UNDEFINED;
+};
+struct ContextSettings {
+  uint32_t flags = 0;
+  int32_t priority = 0;
+};
+
 class Context;
 
 class Executable {
@@ -57,10 +70,13 @@ class Executable {
   Executable& operator=(const Executable&) = delete;
 
   // NULL and the reason.
-  std::unique_ptr<Context> CreateContext(std::string* why_not);
+  std::unique_ptr<Context> CreateContext(std::string* why_not, const ContextSettings& settings = {});
+  // Creates and destroys one.
+  Outcome TryContext(const ContextSettings& settings);
   deputy_executable* handle() { return made_; }
 
  private:
+  Outcome CreateContext(const ContextSettings& settings, std::unique_ptr<Context>* context);
   Plugin& plugin_;
   const deputy_delegate* delegate_;
   deputy_executable* made_;
@@ -73,7 +89,13 @@ class Context {
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
-  Outcome Execute(const std::vector<deputy_tensor>& inputs, const std::vector<deputy_tensor>& outputs);
+  Outcome Execute(const std::vector<deputy_tensor>& inputs, const std::vector<deputy_tensor>& outputs,
+                  const RunSettings& settings = {});
+  // The number of the next run.
+  uint64_t next_run() const { return runs_ + 1; }
+  bool can_cancel() const { return DEPUTY_HAS_FN(delegate_, deputy_delegate, cancel); }
+  // [any-thread]
+  void Cancel(uint64_t run);
   deputy_context* handle() { return made_; }
 
  private:

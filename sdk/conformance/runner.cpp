@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <list>
+#include <map>
 
 #include "trap.hpp"
 
@@ -51,9 +52,28 @@ struct Child {
   int pidfd = -1, pipe = -1, out = -1, err = -1;
   Progress* progress = nullptr;
   Clock::time_point begin, deadline;
+  int64_t seen_case = -1;  // the last one whose beginning was seen; each has the whole time
   std::string received;
   bool timed_out = false;
 };
+
+// Functions that did not return, with the number of tests in which that happened. The next tests wait for them only for
+// a moment, so that a hang costs its time limit once.
+using HungFunctions = std::map<std::string, int>;
+
+std::chrono::milliseconds PatienceWith(const HungFunctions& hung, const char* function) {
+  const auto found = hung.find(function);
+  if (found == hung.end()) return std::chrono::hours(1);
+  return std::chrono::milliseconds(found->second < 3 ? 2000 : 300);
+}
+
+Clock::time_point DeadlineOf(const Child& child, const HungFunctions& hung) {
+  const Progress& progress = *child.progress;
+  if (hung.empty() || hung.count(progress.function) == 0) return child.deadline;
+  const Clock::time_point since{std::chrono::nanoseconds(progress.since_ns)};
+  return std::min(child.deadline,
+                  since + std::chrono::duration_cast<Clock::duration>(PatienceWith(hung, progress.function)));
+}
 
 [[noreturn]] void RunChild(const Child& child, int pipe, const Settings& settings) {
   setpgid(0, 0);
@@ -66,6 +86,7 @@ struct Child {
       WriteAll(pipe, std::string(1, static_cast<char>(finding.kind)) + kField + Cleaned(finding.subject) + kField +
                          Cleaned(finding.text) + kRecord);
     });
+    run.SetName(child.test->name);
     child.test->run(run);
   }
   WriteAll(pipe, std::string(1, kEnd) + kRecord);
@@ -133,6 +154,7 @@ bool Parse(const std::string& received, std::vector<Finding>& findings) {
 std::string Ending(const Child& child, int status, bool ended, int timeout_s) {
   const std::string function = child.progress->function;
   const std::string where = function.empty() ? "" : " in " + function;
+  if (child.timed_out && Clock::now() < child.deadline) return "did not return" + where + ", as before in another test";
   if (child.timed_out)
     return "did not finish within " + std::to_string(timeout_s) + " s" + (where.empty() ? "" : ";" + where);
   if (WIFSIGNALED(status)) {
@@ -153,22 +175,27 @@ void Close(Child& child) {
 }
 
 // Waits for one of the children to end or to exceed its time.
-std::list<Child>::iterator WaitForOne(std::list<Child>& children) {
+std::list<Child>::iterator WaitForOne(std::list<Child>& children, const HungFunctions& hung,
+                                      std::chrono::seconds limit) {
   for (;;) {
     std::vector<pollfd> fds;
     auto nearest = Clock::time_point::max();
-    for (const Child& child : children) {
+    for (Child& child : children) {
       fds.push_back({child.pidfd, POLLIN, 0});
       fds.push_back({child.pipe, POLLIN, 0});
-      nearest = std::min(nearest, child.deadline);
+      if (child.progress->next_case != child.seen_case) {
+        child.seen_case = child.progress->next_case;
+        child.deadline = Clock::now() + limit;
+      }
+      nearest = std::min(nearest, DeadlineOf(child, hung));
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(nearest - Clock::now()).count();
-    poll(fds.data(), fds.size(), static_cast<int>(std::clamp<int64_t>(left, 0, 1000)));
+    poll(fds.data(), fds.size(), static_cast<int>(std::clamp<int64_t>(left, 0, hung.empty() ? 1000 : 100)));
     size_t at = 0;
     for (auto child = children.begin(); child != children.end(); ++child, at += 2) {
       Drain(*child);
       if ((fds[at].revents & POLLIN) != 0) return child;
-      if (Clock::now() >= child->deadline) {
+      if (child->progress->next_case == child->seen_case && Clock::now() >= DeadlineOf(*child, hung)) {
         child->timed_out = true;
         kill(child->pid, SIGKILL);
         return child;
@@ -225,6 +252,7 @@ std::vector<TestResult> RunTests(const std::vector<Test>& tests, const Settings&
   std::vector<TestResult> results(tests.size());
   std::list<Child> running;
   std::list<Child> waiting;
+  HungFunctions hung;
   for (size_t i = 0; i < tests.size(); ++i) {
     results[i].name = tests[i].name;
     Child child;
@@ -240,7 +268,7 @@ std::vector<TestResult> RunTests(const std::vector<Test>& tests, const Settings&
       running.pop_back();
     }
     if (running.empty()) continue;
-    const auto child = WaitForOne(running);
+    const auto child = WaitForOne(running, hung, std::chrono::seconds(settings.timeout_s));
     int status = 0;
     waitpid(child->pid, &status, 0);
     Drain(*child);
@@ -255,7 +283,15 @@ std::vector<TestResult> RunTests(const std::vector<Test>& tests, const Settings&
           {FindingKind::kFailed, "", "it wrote to stdout, which is the host's: " + FirstLine(printed)});
     result.seconds += std::chrono::duration<double>(Clock::now() - child->begin).count();
     const int64_t next = child->progress->next_case;
-    if (!ending.empty() && !subject.empty() && next > child->first_case && child->restarts < kMostRestarts) {
+    if (child->timed_out && child->progress->function[0] != 0) {
+      ++hung[child->progress->function];
+      if (!subject.empty())
+        result.findings.push_back({FindingKind::kNote, "",
+                                   "the cases behind " + subject + " were not run, because " +
+                                       child->progress->function + " did not return"});
+    }
+    if (!child->timed_out && !ending.empty() && !subject.empty() && next > child->first_case &&
+        child->restarts < kMostRestarts) {
       Child again;
       again.test = child->test;
       again.index = child->index;
@@ -272,6 +308,7 @@ std::vector<TestResult> RunTests(const std::vector<Test>& tests, const Settings&
 TestResult RunHere(const Test& test, const Settings& settings) {
   TestResult result{test.name, "", {}, 0};
   TestRun run(settings, 0, [&](const Finding& finding) { result.findings.push_back(finding); });
+  run.SetName(test.name);
   test.run(run);
   return result;
 }

@@ -36,6 +36,15 @@ deputy_tensor Binding::Bound(const std::string& name, const Tensor& tensor, Flus
   return bound;
 }
 
+void Binding::Assign(const ShownModel& other, const Claim& claim, uint8_t poison) {
+  for (size_t i = 0; i < input_buffers_.size(); ++i) {
+    input_buffers_[i]->Protect(false);
+    input_buffers_[i]->Assign(reference::Encode(other.ValueOf(claim.inputs[i])));
+    input_buffers_[i]->Protect(true);
+  }
+  for (const auto& buffer : output_buffers_) buffer->Fill(poison);
+}
+
 void Binding::Close() {
   for (const auto& buffer : output_buffers_) buffer->Protect(true, " after execute had returned");
 }
@@ -88,6 +97,14 @@ std::string FaultOfValues(const ShownModel& shown, const Claim& claim, const std
 
 std::string FaultOfRun(const ShownModel& shown, const Claim& claim, Context& context, deputy_dtype computes_in) {
   Binding binding(shown, claim, Flush::kEnd, kPoison);
+  const Outcome outcome = binding.Run(context);
+  if (!outcome.ok()) return "execute failed: " + outcome.ToString();
+  return FaultOfValues(shown, claim, binding.Results(), computes_in);
+}
+
+std::string FaultOfRunIn(Binding& binding, const ShownModel& shown, const Claim& claim, Context& context,
+                         deputy_dtype computes_in) {
+  binding.Assign(shown, claim, kPoison);
   const Outcome outcome = binding.Run(context);
   if (!outcome.ok()) return "execute failed: " + outcome.ToString();
   return FaultOfValues(shown, claim, binding.Results(), computes_in);

@@ -42,7 +42,11 @@ class Binding {
   // Order of the tensors as in the claim.
   Binding(const ShownModel& shown, const Claim& claim, Flush flush, uint8_t poison);
 
-  Outcome Run(Context& context) { return context.Execute(inputs_, outputs_); }
+  Outcome Run(Context& context, const RunSettings& settings = {}) {
+    return context.Execute(inputs_, outputs_, settings);
+  }
+  // Other values in the same buffers; `other` has the same shapes.
+  void Assign(const ShownModel& other, const Claim& claim, uint8_t poison);
   // From now on the outputs are read-only as well.
   void Close();
   // The bytes of each output.
@@ -63,6 +67,9 @@ std::string FaultOfValues(const ShownModel& shown, const Claim& claim, const std
                           deputy_dtype computes_in);
 // Runs once and compares with the oracle.
 std::string FaultOfRun(const ShownModel& shown, const Claim& claim, Context& context, deputy_dtype computes_in);
+// The same in buffers that exist, which get the values of `shown` first.
+std::string FaultOfRunIn(Binding& binding, const ShownModel& shown, const Claim& claim, Context& context,
+                         deputy_dtype computes_in);
 // Runs twice and checks both. Faults of the plugin are left to the test.
 std::string FaultOfRuns(const ShownModel& shown, const Claim& claim, Context& context, deputy_dtype computes_in);
 

@@ -17,6 +17,11 @@ void TestRun::Failed(const std::string& subject, const std::string& text) {
   Found({FindingKind::kFailed, subject, text});
 }
 
+void TestRun::Covered(const std::string& op_type, size_t taken, size_t fixed_taken, size_t fixed) {
+  sink_({FindingKind::kCoverage, op_type,
+         std::to_string(taken) + " " + std::to_string(fixed_taken) + " " + std::to_string(fixed)});
+}
+
 void TestRun::Found(const Finding& finding) {
   if (finding.kind == FindingKind::kFailed) ++failures_;
   sink_(finding);
@@ -90,13 +95,15 @@ void TestRun::CheckStatuses(Plugin& plugin) {
   if (kept != 0) Failed("", std::to_string(kept) + " statuses were made and never returned");
 }
 
-std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models) {
+std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models,
+                           const Settings& settings) {
   std::vector<Test> all;
   for (std::vector<Test>& group : std::vector<std::vector<Test>>{
-           EntryTests(), OptionTests(), LifeCycleTests(cases), NumericTests(cases), CapabilityTests(cases),
-           PartitionTests(models), ExecutionTests(cases), ConcurrencyTests(cases), ShapeTests(cases),
-           ResizeTests(cases), BlobTests(cases, models), ProfilingTests(cases, models), LeakTests(cases, models),
-           HostTests(cases)})
+           EntryTests(), OptionTests(cases), LifeCycleTests(cases), NumericTests(cases), CapabilityTests(cases),
+           PartitionTests(models), FusionTests(), ExecutionTests(cases), StateTests(cases, models),
+           ConcurrencyTests(cases), CallTests(cases), AllocatorTests(cases), ShapeTests(cases), ResizeTests(cases),
+           BlobTests(cases, models), ProfilingTests(cases, models), LeakTests(cases, models), HostTests(cases),
+           OwnModelTests(settings)})
     for (Test& test : group) all.push_back(std::move(test));
   return all;
 }

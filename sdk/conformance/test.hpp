@@ -21,16 +21,27 @@ struct Settings {
   OptionList options;
   std::string filter = "*";
   std::string quirks, junit;
+  std::string model;          // a file of ONNX; "": none
+  std::string save_failures;  // a folder; "": nothing is saved
   int timeout_s = 20;
-  int jobs = 1;
+  int jobs = 0;  // tests at a time; 0: one for each CPU
   bool list = false;
   bool in_process = false;
   uint64_t seed = 1;
+  int random = 200;                                   // networks
   deputy_dtype computes_in = DEPUTY_DTYPE_UNDEFINED;  // from the list of quirks
 };
 
 // kUnavailable: skipped because the delegate says that it cannot run on this machine.
-enum class FindingKind : char { kPassed = 'P', kFailed = 'F', kSkipped = 'S', kUnavailable = 'U', kNote = 'N' };
+// kCoverage: of the operator `subject`; the text is "TAKEN FIXED_TAKEN FIXED", all of cases.
+enum class FindingKind : char {
+  kPassed = 'P',
+  kFailed = 'F',
+  kSkipped = 'S',
+  kUnavailable = 'U',
+  kNote = 'N',
+  kCoverage = 'C'
+};
 
 // About a test ("" as the case) or one of its cases.
 struct Finding {
@@ -51,6 +62,9 @@ class TestRun {
       : settings_(settings), first_case_(first_case), sink_(std::move(sink)) {}
 
   const Settings& settings() const { return settings_; }
+  // Of the test; "" for a part in another process.
+  const std::string& name() const { return name_; }
+  void SetName(std::string name) { name_ = std::move(name); }
   // The first case to run; earlier ones were run by another process.
   int64_t first_case() const { return first_case_; }
   void BeginCase(int64_t index, const std::string& subject);
@@ -60,6 +74,8 @@ class TestRun {
   void Skipped(const std::string& reason) { sink_({FindingKind::kSkipped, "", reason}); }
   void Unavailable(const std::string& reason) { sink_({FindingKind::kUnavailable, "", reason}); }
   void Note(const std::string& text) { sink_({FindingKind::kNote, "", text}); }
+  // How many cases of an operator were taken, of them fixed ones, and of how many fixed ones.
+  void Covered(const std::string& op_type, size_t taken, size_t fixed_taken, size_t fixed);
   // Adds a finding of another process.
   void Found(const Finding& finding);
   size_t failures() const { return failures_; }
@@ -77,6 +93,7 @@ class TestRun {
 
  private:
   const Settings& settings_;
+  std::string name_;
   int64_t first_case_;
   std::function<void(const Finding&)> sink_;
   size_t failures_ = 0;
@@ -94,21 +111,28 @@ std::function<void(TestRun&)> With(void (*check)(TestRun&, const Lists&...), con
 }
 
 // In the order in which they are run. `cases` and `models` must outlive them.
-std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
+std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models,
+                           const Settings& settings);
 
 std::vector<Test> EntryTests();
-std::vector<Test> OptionTests();
+std::vector<Test> OptionTests(const std::vector<Case>& cases);
 std::vector<Test> LifeCycleTests(const std::vector<Case>& cases);
 std::vector<Test> NumericTests(const std::vector<Case>& cases);
 std::vector<Test> CapabilityTests(const std::vector<Case>& cases);
 std::vector<Test> PartitionTests(const std::vector<ModelCase>& models);
+std::vector<Test> FusionTests();
 std::vector<Test> ExecutionTests(const std::vector<Case>& cases);
+std::vector<Test> StateTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 std::vector<Test> ConcurrencyTests(const std::vector<Case>& cases);
 std::vector<Test> ShapeTests(const std::vector<Case>& cases);
+std::vector<Test> CallTests(const std::vector<Case>& cases);
+std::vector<Test> AllocatorTests(const std::vector<Case>& cases);
 std::vector<Test> ResizeTests(const std::vector<Case>& cases);
 std::vector<Test> ProfilingTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 std::vector<Test> BlobTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 std::vector<Test> LeakTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
+// With --model alone.
+std::vector<Test> OwnModelTests(const Settings& settings);
 std::vector<Test> HostTests(const std::vector<Case>& cases);
 
 }  // namespace deputy::conformance

@@ -57,6 +57,24 @@ int64_t SummedTerms(const Case& tested) {
   return 1;
 }
 
+double LargestOf(const Case& tested, size_t input) {
+  double largest = 0;
+  if (input < tested.inputs.size() && tested.inputs[input].present)
+    for (const double value : tested.inputs[input].value.real)
+      if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
+  return largest;
+}
+
+// The size of the sums on the way to an element, where the terms may cancel: the result may be much smaller.
+double SizeOfSums(const Case& tested, double terms) {
+  const std::string& type = tested.node.op_type;
+  if (IsOneOf(type, {"ReduceMean", "GlobalAveragePool", "AveragePool"})) return LargestOf(tested, 0);
+  if (IsOneOf(type, {"ReduceSum", "CumSum"})) return LargestOf(tested, 0) * std::sqrt(terms);
+  if (IsOneOf(type, {"MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum"}))
+    return LargestOf(tested, 0) * LargestOf(tested, 1) * std::sqrt(terms);
+  return 0;
+}
+
 // Only moved, compared or rounded to whole numbers.
 const std::set<std::string>& Exact() {
   // clang-format off
@@ -139,7 +157,8 @@ Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype compu
   // A logarithm near 1 is as exact as its argument, and so is the remainder where Gelu's error function approaches -1
   // or the gates of a cell cancel.
   const bool near_zero = type.find("Log") != std::string::npos || IsOneOf(type, {"GRU", "Gelu", "LSTM", "RNN"});
-  return {near_zero ? units * unit : smallest, units * unit, units * unit, reason};
+  const double sums = terms > 1 ? 2 * unit * SizeOfSums(tested, terms) : 0;
+  return {std::max(near_zero ? units * unit : smallest, sums), units * unit, units * unit, reason};
 }
 
 std::string Difference(const Tensor& got, const Tensor& expected, const Tolerance& tolerance) {

@@ -12,6 +12,7 @@ struct Progress {
   char subject[256];  // the case
   char fault[256];    // "wrote 4 bytes behind output 0"
   int64_t next_case;  // to continue with after a case that ended the process
+  uint64_t since_ns;  // when the function was called
 };
 
 // The progress of this process. The process that starts a test makes the shared memory.

@@ -6,6 +6,7 @@
 
 #include "chain_graph.hpp"
 #include "plugin/discovery/registry.hpp"
+#include "support/plain_calls.hpp"
 
 namespace deputy::host::benchmarks {
 namespace {
@@ -29,6 +30,8 @@ struct IdlePlugin {
     delegate.struct_size = sizeof delegate;
     delegate.id = Str("idle");
     delegate.impl = this;
+    delegate.opsets = &deputy::plain::kAnyOpset;
+    delegate.opset_count = 1;
     delegate.open = [](const deputy_delegate* self, const deputy_open_args*, deputy_instance** out) -> deputy_status* {
       *out = static_cast<deputy_instance*>(self->impl);
       return nullptr;
@@ -37,12 +40,14 @@ struct IdlePlugin {
     delegate.query_support = [](deputy_instance*, const deputy_graph*, const deputy_support_sink*) -> deputy_status* {
       return nullptr;
     };
-    delegate.compile = [](deputy_instance* self, const deputy_partition*, deputy_executable** out) -> deputy_status* {
+    delegate.compile = [](deputy_instance* self, const deputy_compile_args*,
+                          deputy_executable** out) -> deputy_status* {
       *out = reinterpret_cast<deputy_executable*>(self);
       return nullptr;
     };
     delegate.executable_destroy = [](deputy_executable*) {};
-    delegate.context_create = [](deputy_executable* self, deputy_context** out) -> deputy_status* {
+    delegate.context_create = [](deputy_executable* self, const deputy_context_args*,
+                                 deputy_context** out) -> deputy_status* {
       *out = reinterpret_cast<deputy_context*>(self);
       return nullptr;
     };
@@ -64,7 +69,7 @@ void CallOfAPlugin(benchmark::State& state) {
   partition.inputs = {graph.inputs.front()};
   partition.outputs = {graph.outputs.front()};
   if (!registry.AddInProcess(&idle.plugin, nullptr).ok()) return state.SkipWithError("the plugin is refused");
-  const std::unique_ptr<Delegate> delegate = registry.Open({"idle", "idle", 0, {}, nullptr}).value();
+  const std::unique_ptr<Delegate> delegate = registry.Open({"idle", "idle", "", {}, nullptr}).value();
   const auto executable = delegate->Compile(view, partition).value();
   const std::unique_ptr<ExecutionContext> context = executable->CreateContext().value();
   float in = 1, out = 1;

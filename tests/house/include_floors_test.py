@@ -114,6 +114,7 @@ GENERATED = (
     (re.compile(r"(deputy/schema/.*|(.*/)?primitive_generated\.h)$"), "sdk/schema"),
     (re.compile(r"(format/)?model_generated\.h$"), "host/format"),
     (re.compile(r"tflite_generated\.h$"), "host/import/tflite"),
+    (re.compile(r"abi_slots\.inc$"), "sdk/include/deputy/abi"),
 )
 
 TOP_LEVEL = {

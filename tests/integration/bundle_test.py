@@ -231,7 +231,8 @@ class Bundles(unittest.TestCase):
         self.refused(self.bundle, "signature", "is not signed", "--key", key)
         self.refused(signed, "signature", "is signed with the key .*, not with", "--key", other)
         self.assertIn(", checked", self.deputy("bundle", "verify", signed, "--key", key).stdout)
-        self.assertIn("not checked", self.deputy("bundle", "verify", signed).stdout)
+        for command in (["verify"], ["install", "--root", self.scratch / "other"]):
+            self.assertIn("not checked; give its key by --key", self.deputy("bundle", *command, signed).stdout)
         again = self.scratch / "again"
         again.mkdir()
         self.assertEqual(self.pack("digits-1.0.dpb", "--sign", self.scratch / "ours.key", folder=again).read_bytes(),

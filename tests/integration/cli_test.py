@@ -238,6 +238,7 @@ class Run(Cli):
             [onnx_bytes.node("Relu", ["image"], ["y"])], [onnx_bytes.value_info("image", (1,))],
             [onnx_bytes.value_info("y", (1,))]))  # fmt: skip
         self.check(deputy("run", path, "--input", "imgae=a.npy"), 2, "no input 'imgae'; did you mean 'image'")
+        self.check(deputy("run", path, "--input", "a.npy"), 2, "not of the form NAME=FILE; the model's inputs: .*image")
 
     def test_UnknownOutputIsTwo(self):
         self.check(deputy("run", self.add_model(), "--expect", "z=a.npy"), 2, "no output 'z'")
@@ -447,11 +448,11 @@ class Inspect(Cli):
 
     def test_NodesAreListed(self):
         run = deputy("inspect", self.add_model(), "--nodes")
-        self.check(run, 0, r"sum +Add-13 +float32 \[2,3\] +yes")
+        self.check(run, 0, r"sum +Add-13 +y float32 \[2,3\] +yes")
 
     def test_ShapeFillsOpenExtents(self):
         run = deputy("inspect", self.add_model(shape=("batch", 3)), "--nodes", "--shape", "a=5x3")
-        self.check(run, 0, r"sum +Add-13 +float32 \[5,3\]")
+        self.check(run, 0, r"sum +Add-13 +y float32 \[5,3\]")
 
     def test_MultiplyAddsAreCounted(self):
         weight = onnx_bytes.tensor([0] * 12, (3, 4), "w")

@@ -158,8 +158,93 @@ class Check(Config):
                           "'head/secnd' matches no node of 'm.onnx'; did you mean 'head/second'?"])  # fmt: skip
         self.deputy("config", "check", path, "--model", self.scratch / "absent.onnx", status=3)
 
+    def unnamed(self):
+        """Two unnamed nodes around one that the passes remove: node 0, drop, node 1."""
+        path = self.scratch / "u.onnx"
+        x, y = (onnx_bytes.value_info(name, (2, 3)) for name in "xy")
+        path.write_bytes(onnx_bytes.model([onnx_bytes.node("Relu", ["x"], ["a"]),
+                                           onnx_bytes.node("Identity", ["a"], ["b"], "drop"),
+                                           onnx_bytes.node("Tanh", ["b"], ["y"])], [x], [y]))  # fmt: skip
+        return path
+
+    def test_RulesMatchUnnamedNodesByTheNamesOfReports(self):
+        model = self.unnamed()
+        self.assertEqual(set(self.placed("--config", "npu-first", model=model)), {"node 0", "node 1"})
+        path = self.file("r.yaml", "placement: {rules: [{nodes: node 1, to: cpu}]}\n")
+        layers = ["--config", "npu-first", "--config", path]
+        self.assertEqual(self.placed(*layers, model=model), {"node 0": "npu0", "node 1": "cpu"})
+        self.assertEqual(self.problems(path, "--config", "npu-first", "--model", model, status=0), [])
+        self.assertIn("node 1", self.deputy("partition", model, *layers, "--node", "node 1").stdout)
+
+    def test_ARuleThatMatchesNoNodeIsAWarningOfEachLoad(self):
+        path = self.file("r.yaml", "placement: {rules: [{nodes: [drop, node 2], to: cpu}]}\n")
+        model = self.unnamed()
+        warnings = ["'drop' matches no node of 'u.onnx' after the passes, which removed 'drop': its result is constant, "
+                    "unused or computed elsewhere",
+                    "'node 2' matches no node of 'u.onnx'; 'deputy partition --nodes' lists the names of unnamed "
+                    "nodes"]  # fmt: skip
+        checked = self.problems(path, "--config", "npu-first", "--model", model, status=0)
+        self.assertEqual([problem["message"] for problem in checked], warnings)
+        for command in ("run", "partition"):
+            said = self.deputy(command, model, "--config", "npu-first", "--config", path).stderr
+            self.assertEqual([line for line in said.splitlines() if "matches no node" in line],
+                             [f"warning: {path}:2:{column}: {text}" for column, text in zip((30, 36), warnings)])  # fmt: skip
+
+    def test_NumbersOfTheFileAreNotNamesOfPlacedNodes(self):
+        model = self.unnamed()
+        nodes = json.loads(self.deputy("inspect", model, "--nodes", "--json").stdout)["nodes"]
+        self.assertEqual([node["name"] for node in nodes], ["unnamed 0", "drop", "unnamed 2"])
+        for name, answer in (("drop", "the passes removed the node 'drop'"), ("node 2", "no node 'node 2' after the"),
+                             ("unnamed 2", "'unnamed 2' is a number of the file")):  # fmt: skip
+            self.assertIn(answer, self.deputy("partition", model, "--node", name, status=2).stderr)
+
+    def test_AnEntryOfAShippedConfigurationIsPointedAt(self):
+        hint = "the shipped configuration '{0}' has it: add '--config {0}' in front"
+        before = self.file("npu.yaml", "delegates: [{name: npu0, delegate: sim_npu, before: onednn}]\n")
+        self.assertIn(hint.format("default"), self.problems(before)[0]["message"])
+        for command in (["run", self.model()], ["bundle", "pack", "-o", "a-1.dpb"]):
+            self.assertIn(hint.format("default"), self.deputy(*command, "--config", before, status=2).stderr)
+        self.assertEqual(self.problems(before, "--config", "default", status=0), [])
+        low = self.file("low.yaml", "delegates: [{name: npu0, options: {frequency: low}}]\n")
+        [problem] = self.problems(low, status=0)
+        self.assertEqual(problem["message"], "no plugin offers the delegate 'npu0', and no lower layer has an entry of "
+                                             "this name; " + hint.format("npu-first"))  # fmt: skip
+        setting = self.deputy("config", "show", "--set", "delegates.npu0.options.frequency=low", status=2).stderr
+        self.assertIn(hint.format("npu-first"), setting)
+
+    def test_AMisspelledEntryOfALowerLayerIsAnsweredWithItsName(self):
+        for entry, start in (("{name: nup0, options: {frequency: low}}", "no plugin offers the delegate 'nup0', and "),
+                             ("{name: nup0, enabled: false}", "'nup0' disables nothing: ")):  # fmt: skip
+            path = self.file("over.yaml", f"delegates: [{entry}]\n")
+            [problem] = self.problems(path, "--config", "npu-first", "--strict", status=1)
+            self.assertTrue(problem["message"].startswith(start), problem)
+            self.assertIn("no lower layer has an entry of this name; did you mean 'npu0'?", problem["message"])
+            said = self.deputy("run", self.model(), "--config", "npu-first", "--config", path).stderr
+            self.assertIn(problem["message"], said)
+
+    def test_AFileWithoutDelegatesIsAWarningThatTheCpuRunsAlone(self):
+        path = self.file("nocache.yaml", "cache: {dir: off}\n")
+        text = "no layer has 'delegates', so that the CPU runs every node; '--config default' in front adds"
+        self.assertIn(text, self.problems(path, status=0)[0]["message"])
+        self.assertIn(text, self.deputy("run", self.model(), "--config", path).stderr)
+        for silent in ("cache: {dir: off}\ndelegates: []\n", "plugins: {auto: last}\n"):
+            self.assertNotIn("no layer has", self.deputy("run", self.model(), "--config", self.file("s.yaml", silent)).stderr)
+
+    def test_TheLineThatRequiresAnAbsentDelegateIsNamed(self):
+        path = self.file("req.yaml", "plugins: {paths: [none]}\ndelegates: [{name: npu0, required: true}]\n")
+        remedy = f"'required: true' ({path}:3:36) makes this an error: remove it where the delegate may be absent"
+        found = [problem["message"] for problem in self.problems(path, "--config", "npu-first")]
+        self.assertIn(remedy, found[0])
+        said = self.deputy("run", self.model(), "--config", "npu-first", "--config", path, status=4).stderr
+        self.assertRegex(said, r"no plugin offers the delegate 'sim_npu'; .*" + re.escape(remedy)
+                         + r"\n +\d+ \|   - name: npu0.*\n +\| +\^{4}\n$")  # fmt: skip
+
+    def test_AProblemAtTheEndOfAFileShowsItsLastLine(self):
+        path = self.file("end.yaml", "cpu: {threads: 2\n\n")
+        self.assertRegex(self.deputy("config", "check", path, status=2).stderr, r"\n   2 \| cpu: \{threads: 2\n +\| +\^\n$")
+
     def test_AnOperatorOfTheModelIsKnown(self):
-        path = self.file("c.yaml", "placement: {rules: [{ops: Frobnicate, domains: com.example, to: cpu}]}\n")
+        path = self.file("c.yaml", "delegates: []\nplacement: {rules: [{ops: Frobnicate, domains: com.example, to: cpu}]}\n")
         model = self.scratch / "own.onnx"
         model.write_bytes(onnx_bytes.add_model(op_type="Frobnicate", domain="com.example"))
         self.assertEqual([p["column"] for p in self.problems(path, status=0)], [27, 48])
@@ -200,7 +285,7 @@ class Check(Config):
         self.assertEqual(self.problems(path, "--offline", status=0), [])
 
     def test_EachFileIsCheckedByItself(self):
-        good, bad = self.file("good.yaml", "fallback: cpu\n"), self.file("bad.yaml", "falback: cpu\n")
+        good, bad = self.file("good.yaml", "delegates: []\n"), self.file("bad.yaml", "falback: cpu\n")
         done = self.deputy("config", "check", good, bad, "npu-first", status=2)
         self.assertEqual(done.stdout.splitlines(), [f"{good}: ok", f"{bad}: 1 error", "npu-first: ok"])
 
@@ -271,7 +356,9 @@ class Layers(Config):
     def test_DropInsAloneExtendTheDefault(self):
         self.file("etc/conf.d/50-npu.yaml", "delegates: [{name: npu0, delegate: sim_npu, before: onednn}]\n")
         self.assertEqual(self.delegates(), ["npu0", "onednn"])
-        self.assertIn("no configuration is given", self.deputy("run", self.model()).stderr)
+        said = self.deputy("run", self.model()).stderr
+        self.assertRegex(said, r"(?m)^no configuration is given, and only drop-ins are installed; using .*/default\.yaml, "
+                               r".*/50-npu\.yaml$")  # fmt: skip
 
     def test_AnEmptySystemConfigIsNone(self):
         self.file("etc/deputy.yaml", "cpu: {threads: 3}\n")
@@ -282,6 +369,8 @@ class Layers(Config):
         for how in ({"arguments": ["--config", "npu-first"]}, {"DEPUTY_CONFIG": "npu-first"}):
             arguments = how.pop("arguments", [])
             self.assertEqual(self.delegates(*arguments, **how), ["npu0", "onednn"])
+        error = self.deputy("config", "show", "--config", "npu-first.yaml", status=2).stderr
+        self.assertIn("npu-first.yaml: does not exist; the shipped configuration is called 'npu-first'", error)
         error = self.deputy("config", "show", "--config", "npu-frist", status=2).stderr
         self.assertRegex(error, rf"npu-frist: .*did you mean 'npu-first'\? \(shipped: {', '.join(SHIPPED)}\)")
 
@@ -318,13 +407,16 @@ class Explain(Config):
         report = json.loads(self.deputy("config", "explain", path, "--config", "npu-first", "--json").stdout)
         self.assertEqual((report["path"], report["delegate"]), (path, "sim_npu"))
         self.assertRegex(report["type"], r"^low \| balanced \| high \| extreme, 1 to 4, or a clock from .* to .*Hz$")
-        self.assertTrue(report["meaning"] and report["default"])
+        self.assertTrue(report["meaning"])
+        self.assertEqual(report["default"], "high")
+        self.assertIn("'npu-first' has it: add '--config npu-first'", self.deputy("config", "explain", path, status=2).stderr)
         report = json.loads(self.deputy("config", "explain", "delegates.sim_npu.options.memory", "--json").stdout)
         self.assertEqual((report["unit"], report["type"]), ("MiB", "integer from 0 to 4096"))
 
     def test_UnknownKeysAreAnsweredWithTheNearest(self):
         for key, answer in (("cpu.thread", "did you mean 'cpu.threads'?"),
                             ("onednn.min_nodes", "keys of this name: delegates.NAME.min_nodes"),
+                            ("frequency", "an option of a delegate is written delegates.NAME.options.frequency"),
                             ("delegates.npu0.options.frequncy", "did you mean 'frequency'?"),
                             ("delegates.npu9.options.frequency", "did you mean 'npu0'?")):  # fmt: skip
             with self.subTest(key):
@@ -401,6 +493,19 @@ class Shipped(Config):
     def test_DefaultMeasuresOneDnn(self):
         self.assertEqual(self.delegates("--config", "default"), ["onednn"])
         self.assertIn("measured: ", self.deputy("run", self.model(), "--config", "default").stderr)
+
+    def test_DisabledEntriesAreNotReportedAsUnlisted(self):
+        said = self.deputy("run", self.model(), "--config", "npu-first", "--set", "delegates.npu0.enabled=false").stderr
+        self.assertNotIn("sim_npu", said)
+
+    def test_AFirstMeasuredRunShowsItsOwnPlacementAndSaysSo(self):
+        layer = self.file("npu.yaml", "delegates: [{name: npu0, delegate: sim_npu, before: onednn}]\n")
+        done = self.deputy("run", self.model(), "--config", "default", "--config", layer)
+        self.assertRegex(done.stdout, r"\n  npu0 +2 .* \d[.\d]* us +requested high")  # its device time
+        self.assertIn("it ran by the order of the configuration, as the table shows; the next run uses the measured",
+                      done.stdout)  # fmt: skip
+        for line in done.stderr.splitlines():
+            self.assertNotIn("/m.onnx:", line)
 
     def test_NpuFirstPrefersTheNpu(self):
         self.assertEqual(set(self.placed("--config", "npu-first").values()), {"npu0"})

@@ -120,6 +120,19 @@ class Decisions(unittest.TestCase):
         self.assertTrue(verified["matches"])
         self.assertFalse(alone["matches"])
 
+    def test_layersOfAConfigurationAreJoined(self):
+        over = self.scratch / "over.yaml"
+        over.write_text("version: 1\ndelegates: [{name: wrong_fusions, options: {fault: none}}]\n")
+        joined = f"{self.config('lateral_add')}+{over}"
+        done = self.deputy("compare", self.model, "--config", joined, "--shape", "x=1x3x8x8", "--runs", "4", "--json")
+        self.assertEqual([c["config"] for c in json.loads(done.stdout)["candidates"]], [joined] * 3)
+
+    def test_aLayerThatIsNoAlternativeIsAnsweredWithTheForm(self):
+        layer = self.scratch / "layer.yaml"
+        layer.write_text("version: 1\ndelegates: [{name: npu0, delegate: sim_npu, before: onednn}]\n")
+        done = self.deputy("compare", self.model, "--config", "default", "--config", layer, status=2)
+        self.assertIn(f"a layer below it is added by +, as in --config default+{layer}", done.stderr)
+
     def test_compareNeedsAConfiguration(self):
         self.assertIn("--config is required", self.deputy("compare", self.model, status=2).stderr)
 
@@ -183,6 +196,17 @@ class Decisions(unittest.TestCase):
     def test_thePlacementIsReadBesideTheModel(self):
         self.tune()
         self.assertRegex(self.run_measured(), r"wrong_fusions 0/13 nodes.*measured: the CPU alone")
+
+    def test_thePlacementIsNotReadUnderAnotherPolicyWithAMessage(self):
+        warning = "this configuration does not read the file: it needs 'placement: {policy: measured}'"
+        self.assertIn(warning, self.tune().stderr)
+        self.assertNotIn(warning, self.tune("--set", "placement.policy=measured").stderr)
+        said = self.deputy("run", self.model, "--config", self.config("slow"), "--shape", "x=1x3x8x8").stderr
+        self.assertIn("pyramid.onnx.placement.yaml: is not used: only 'placement: {policy: measured}' reads it", said)
+
+    def test_aFileThatCannotBeWrittenIsRefusedBeforeTheSearch(self):
+        done = self.deputy("tune", self.model, "--config", "absent.yaml", "-o", "/dev/null", status=5)
+        self.assertIn("/dev/null: is a device, not a file", done.stderr)
 
     def test_thePlacementOfAnotherModelIsIgnored(self):
         self.tune()

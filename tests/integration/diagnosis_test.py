@@ -175,6 +175,11 @@ class Doctor(Diagnosis):
         self.assertIn("did you mean 'threads'", done.stderr)
         self.assertRegex(done.stdout, "failed +configuration: has errors")
 
+    def test_AWrongOptionIsOneWithTheCommandThatShowsIt(self):
+        self.use("good", delegates="{name: good, options: {frequncy: 1}}")
+        check = self.checks(status=1)["delegates"]
+        self.assertEqual((check["state"], check["advice"]), ("failed", "deputy config check shows every problem"))
+
     def test_ARequiredDelegateThatIsAbsentIsOne(self):
         self.use("unavailable", delegates="{name: npu, delegate: unavailable, required: true}")
         check = self.checks(status=1)["delegates"]

@@ -168,9 +168,11 @@ class Trust(Scratch):
     def test_PluginFileThatOthersMayWriteIsRefusedWithTheReason(self):
         (self.plugins("good") / "good.so").chmod(0o666)
         said = self.check(deputy("run", self.model, "--config", self.config("good")), 4)
-        self.assertIn("good.so has it, but users other than you and root may write to it (mode 0666)", said)
+        self.assertIn("good.so has it, but users other than you and root may write to it (mode 0666); chmod go-w", said)
         listing = deputy("plugins", "--why", "--config", self.config("good"))
-        self.assertRegex(self.check(listing, 0), r"rejected +\S+good\.so\n +untrusted: users other than you")
+        shown = self.check(listing, 0)
+        self.assertRegex(shown, r"rejected +\S+good\.so\n +untrusted: users other than you")
+        self.assertRegex(" ".join(shown.split()), r"no plugin offers the delegate 'good'; \S+good\.so has it, but users other")
 
     def test_PluginFolderThatOthersMayWriteIsRefusedWithTheReason(self):
         for mode in (0o777, 0o1777):

@@ -14,6 +14,7 @@
 #include "deputy/deputy.hpp"
 #include "deputy/sdk/in_process.hpp"
 #include "support/digits.hpp"
+#include "support/plain_calls.hpp"
 
 namespace deputy {
 namespace {
@@ -51,13 +52,14 @@ class InjectedPlugin {
       live->host_ = args->host;
       return live->real_->open(live->real_, args, out);
     };
-    delegate_.compile = [](deputy_instance* instance, const deputy_partition* partition, deputy_executable** out) {
+    delegate_.compile = [](deputy_instance* instance, const deputy_compile_args* args, deputy_executable** out) {
       deputy_status* const failure = live->Fail(Stage::kCompile);
-      return failure != nullptr ? failure : live->real_->compile(instance, partition, out);
+      return failure != nullptr ? failure : live->real_->compile(instance, args, out);
     };
-    delegate_.context_create = [](deputy_executable* executable, deputy_context** out) {
+    delegate_.context_create = [](deputy_executable* executable, const deputy_context_args* args,
+                                  deputy_context** out) {
       deputy_status* const failure = live->Fail(Stage::kContext);
-      return failure != nullptr ? failure : live->real_->context_create(executable, out);
+      return failure != nullptr ? failure : live->real_->context_create(executable, args, out);
     };
     delegate_.execute = [](deputy_context* context, const deputy_run_args* args) {
       deputy_status* const failure = live->Fail(Stage::kRun);

@@ -91,6 +91,6 @@ def add_model(shape=(2, 3), op_type="Add", domain=""):
 def npy(values, shape, descr="<f4"):
     header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
     header += " " * (-(len(header) + 11) % 64) + "\n"
-    code = {"<f4": "f", "<f8": "d"}[descr]
+    code = {"<f4": "f", "<f8": "d", "<i8": "q"}[descr]
     data = struct.pack(f"<{len(values)}{code}", *values)
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data

@@ -234,6 +234,23 @@ class Effects(Settings):
             report = self.report(self.config(NPU), "--set", f"delegates.npu0.options.frequency={frequency}")
             self.assertEqual(report["delegates"][0]["device"]["level_requested"], level)
 
+    @shows("delegates.precision")
+    def test_APrecisionThatTheDelegateLacksKeepsNodesOffIt(self):
+        """sim_npu computes products in float16 alone."""
+        weights = onnx_bytes.tensor(range(9), (3, 3), "w")
+        product = self.model([onnx_bytes.node("MatMul", ["x", "w"], ["y"], "product")], [weights])
+        for precision, delegate in (("own", "npu0"), ("float16", "npu0"), ("float32", "cpu")):
+            placed = self.placed(NPU, "--set", f"delegates.npu0.precision={precision}", model=product)
+            self.assertEqual(placed, {"product": delegate}, precision)
+
+    @shows("delegates.priority")
+    def test_PriorityReachesTheCompilation(self):
+        folder = self.fixture("says_priority")
+        config = self.config("delegates: [{name: says_priority}]\n",
+                             f"version: 1\nplugins: {{paths: [{folder}], trust: any}}\n")  # fmt: skip
+        for setting, said in (((), "priority 0"), (("--set", "delegates.says_priority.priority=-7"), "priority -7")):
+            self.assertIn(said, self.deputy("run", self.model(), "--config", config, *setting).stderr)
+
     @shows("delegates.rules.allow_ops", "delegates.rules.deny_ops", "delegates.rules.nodes", "delegates.rules.deny_nodes")
     def test_RulesOfADelegateLimitItsNodes(self):
         for rule in ("allow_ops=Relu", "deny_ops=[Tanh]", "nodes=body/*", "deny_nodes=head/*"):
@@ -340,7 +357,7 @@ class Effects(Settings):
 
     def threads_of_a_run(self, count):
         """Threads of the process while it runs a model on the CPU, beside those that one thread needs."""
-        config = self.config("", head="version: 1\nplugins: {paths: [.]}\n")
+        config = self.config("delegates: []\n", head="version: 1\nplugins: {paths: [.]}\n")
         command = [ARGS.deputy, "run", self.model(), "--config", config, "--repeat", "1000000", "--set",
                    f"cpu.threads={count}"]  # fmt: skip
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,

@@ -161,6 +161,24 @@ TEST_P(SmallDelegate, AnOptionOutOfRangeIsRefused) {
   EXPECT_NE(status.ToString().find("grain"), std::string::npos) << status.ToString();
 }
 
+// A plugin of another 0.x: neither run nor misread.
+class RefusedDelegate : public SmallDelegate {};
+
+TEST_P(RefusedDelegate, IsNotLoadedAndTheReasonHasBothVersions) {
+  Model model;
+  const Result<Context> context = WithPlugin("");
+  ASSERT_TRUE(context.ok()) << context.status().ToString();
+  const Status status = model.Build(kModel, *context);
+  EXPECT_EQ(status.code(), StatusCode::kPlugin);
+  const std::string of = GetParam().id().substr(GetParam().id().find('_') + 1);  // "0_1"
+  const std::string version = of.substr(0, of.find('_')) + "." + of.substr(of.find('_') + 1);
+  EXPECT_NE(status.ToString().find("is built for plugin ABI " + version + " and needs " + version + ", this host has "),
+            std::string::npos)
+      << status.ToString();
+}
+
+INSTANTIATE_TEST_SUITE_P(Frozen, RefusedDelegate, testing::ValuesIn(Files(DEPUTY_TEST_REFUSED)), NameOf);
+
 INSTANTIATE_TEST_SUITE_P(Languages, SmallDelegate, testing::ValuesIn(Files(DEPUTY_TEST_LANGUAGES)), NameOf);
 INSTANTIATE_TEST_SUITE_P(Frozen, SmallDelegate, testing::ValuesIn(Files(DEPUTY_TEST_FROZEN)), NameOf);
 

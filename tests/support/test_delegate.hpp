@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,7 @@ class TestDelegate final : public Delegate {
   const std::string& name() const override { return name_; }
   const std::string& id() const override { return name_; }
   bool takes_dynamic_shapes() const override { return dynamic_shapes; }
+  uint32_t newest_definition(std::string_view) const override { return newest; }
   bool keeps_partitions() const override { return keeps; }
   bool overlaps() const override { return overlap; }
   bool one_node_partitions() const override { return one_node_; }
@@ -114,6 +116,7 @@ class TestDelegate final : public Delegate {
   std::function<std::vector<FusedNode>(const GraphView&)> fuse;
   std::function<Status(const RunArgs&)> execute = [](const RunArgs&) { return Status(); };
   // Compilation, blobs and other shapes.
+  uint32_t newest = UINT32_MAX;  // definition of any operator
   bool dynamic_shapes = false, keeps = false, overlap = false;
   BlobMaker maker;
   std::vector<uint8_t> bytes = {1, 2, 3, 4, 5};

@@ -114,6 +114,12 @@ class DEPUTY_API Context {
     AddInProcess({made.plugin, std::move(made.keep), std::move(made.delegate_id)}, before);
   }
 
+  // Changes an option of a delegate that its schema calls settable ('deputy plugins NAME'), for all runs of all models
+  // of this context that begin afterwards; opens the delegates if Load has not. kNotFound for the delegate or the
+  // option, kInvalidArgument for the value, kFailedPrecondition for an option that is set when the delegate is opened;
+  // else the delegate's failure. Runs may be under way. [any-thread]
+  Status SetOption(const std::string& delegate, const std::string& option, const std::string& value);
+
   // Called at the beginning of every stage of loading models and of preparing them for shapes; empty: not at all. For
   // the delegates and models that are opened after this call. The callback runs in the thread that loads, several at
   // once where several threads load, and must not call this context, its models or their sessions.

@@ -15,6 +15,9 @@ struct RunStatistics {
   uint64_t total_ns = 0;
   // Per delegate, in the order of the placement report: time of its steps in the host's clock.
   std::vector<std::pair<std::string, uint64_t>> delegate_ns;
+  // Per delegate: time in which its device was busy; 0 where it does not report that. Without the measurements of
+  // policy `measured` that follow the run.
+  std::vector<uint64_t> device_ns{};
 };
 
 // An event of the last Predict: a step of the plan, or an operation of a delegate's device in it.

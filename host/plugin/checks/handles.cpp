@@ -50,14 +50,17 @@ bool IsFailureCode(deputy_code code) {
     case DEPUTY_UNAVAILABLE:
     case DEPUTY_DEVICE_LOST:
     case DEPUTY_INCOMPATIBLE: return true;
-    default: return false;
+    default: return code >= DEPUTY_VENDOR_FIRST;
   }
 }
 
 Status ToStatus(const deputy_status& status) {
   if (!IsFailureCode(status.code))
     return Error(StatusCode::kPlugin, "returned a status with the invalid code {}: {}", status.code, status.message);
-  return Status(static_cast<StatusCode>(status.code), status.message.empty() ? "no reason given" : status.message);
+  const std::string message = status.message.empty() ? "no reason given" : status.message;
+  if (status.code >= DEPUTY_VENDOR_FIRST)
+    return Error(StatusCode::kInternal, "{} (the vendor's code {})", message, status.code);
+  return Status(static_cast<StatusCode>(status.code), message);
 }
 
 void HandleTracker::Lend(const deputy_graph* graph) {

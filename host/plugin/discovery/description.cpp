@@ -86,27 +86,6 @@ std::optional<Rejection> DescribeOption(const std::string& owner, const deputy_o
   return std::nullopt;
 }
 
-std::optional<Rejection> DescribeOptions(const deputy_delegate& table, DelegateDescription& delegate) {
-  const deputy_ext_options* options = OptionsOf(table);
-  if (options == nullptr) return std::nullopt;
-  const std::string owner = OwnerOf(table);
-  uint32_t count = 0;
-  if (auto rejection = Call(table, "option_count", options->option_count, count, &table)) return rejection;
-  if (count > kMaxOptions)
-    return BadDescription(fmt::format("{} declares {} options, the maximum is {}", owner, count, kMaxOptions));
-  for (uint32_t i = 0; i < count; ++i) {
-    const deputy_option_info* info = nullptr;
-    if (auto rejection = Call(table, "option_at", options->option_at, info, &table, i)) return rejection;
-    OptionSchema option;
-    if (auto rejection = DescribeOption(owner, info, option)) return rejection;
-    for (const OptionSchema& other : delegate.options)
-      if (other.name == option.name)
-        return BadDescription(fmt::format("{} has two options called '{}'", owner, option.name));
-    delegate.options.push_back(std::move(option));
-  }
-  return std::nullopt;
-}
-
 std::optional<Rejection> DescribeDevices(const deputy_delegate& table, const deputy_host* host,
                                          DelegateDescription& delegate) {
   delegate.enumerates = DevicesOf(table) != nullptr;
@@ -149,7 +128,7 @@ std::optional<Rejection> DescribeDelegate(const deputy_delegate& table, const de
   if (ConcurrencyOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_CONCURRENCY);
   if (auto rejection = ListCapabilities(table, delegate.capabilities)) return rejection;
   if (auto rejection = DescribeDevices(table, host, delegate)) return rejection;
-  return DescribeOptions(table, delegate);
+  return ListOptions(table, delegate.options);
 }
 
 // The fault, or empty.
@@ -259,6 +238,27 @@ std::optional<Rejection> ListCapabilities(const deputy_delegate& table, std::vec
     if (auto rejection = Call(table, "capability_at", extension->capability_at, raw, &table, i)) return rejection;
     if (const std::string fault = CopyRow(raw, rows.emplace_back()); !fault.empty())
       return BadDescription(fmt::format("capability {} of {} {}", i, OwnerOf(table), fault));
+  }
+  return std::nullopt;
+}
+
+std::optional<Rejection> ListOptions(const deputy_delegate& table, std::vector<OptionSchema>& schema) {
+  const deputy_ext_options* options = OptionsOf(table);
+  if (options == nullptr) return std::nullopt;
+  const std::string owner = OwnerOf(table);
+  uint32_t count = 0;
+  if (auto rejection = Call(table, "option_count", options->option_count, count, &table)) return rejection;
+  if (count > kMaxOptions)
+    return BadDescription(fmt::format("{} declares {} options, the maximum is {}", owner, count, kMaxOptions));
+  for (uint32_t i = 0; i < count; ++i) {
+    const deputy_option_info* info = nullptr;
+    if (auto rejection = Call(table, "option_at", options->option_at, info, &table, i)) return rejection;
+    OptionSchema option;
+    if (auto rejection = DescribeOption(owner, info, option)) return rejection;
+    for (const OptionSchema& other : schema)
+      if (other.name == option.name)
+        return BadDescription(fmt::format("{} has two options called '{}'", owner, option.name));
+    schema.push_back(std::move(option));
   }
   return std::nullopt;
 }

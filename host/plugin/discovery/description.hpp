@@ -80,6 +80,9 @@ Checked<PluginDescription> Describe(const deputy_plugin& table, const deputy_hos
 // Empty for a delegate without the table.
 std::optional<Rejection> ListCapabilities(const deputy_delegate& table, std::vector<CapabilityRow>& rows);
 
+// Empty for a delegate without options.
+std::optional<Rejection> ListOptions(const deputy_delegate& table, std::vector<OptionSchema>& schema);
+
 // The devices as they are now. A failure is the delegate's own ("no driver"); a breach of the contract is a rejection.
 // [load-time]
 std::optional<Rejection> EnumerateDevices(const deputy_delegate& table, const deputy_host* host,

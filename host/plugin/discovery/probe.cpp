@@ -15,9 +15,9 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/worker_process.hpp"
 #include "plugin/checks/text.hpp"
 #include "plugin/discovery/probe_wire.hpp"
-#include "plugin/discovery/worker_process.hpp"
 
 namespace deputy::host {
 namespace {

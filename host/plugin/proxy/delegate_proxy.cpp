@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "plugin/checks/text.hpp"
+#include "plugin/discovery/description.hpp"
+#include "plugin/discovery/option_check.hpp"
 #include "plugin/proxy/answer_sinks.hpp"
 #include "plugin/proxy/executable_proxy.hpp"
 
@@ -163,6 +165,26 @@ Result<DeviceState> DelegateProxy::device_state() const {
   state.busy_ns = raw.busy_ns;
   state.runs = raw.runs;
   return state;
+}
+
+Status DelegateProxy::SetOption(const std::string& option, const std::string& text) {
+  std::vector<OptionSchema> schema;
+  if (const auto rejection = ListOptions(opened_->table(), schema)) return opened_->Fault("option_at", rejection->text);
+  const std::pair<std::string, std::string> given[] = {{option, text}};
+  const CheckedOptions checked = CheckOptions(schema, given);
+  if (!checked.problems.empty()) {
+    const OptionProblem& problem = checked.problems.front();
+    return Error(problem.unknown ? StatusCode::kNotFound : StatusCode::kInvalidArgument, "delegate '{}': {}", name(),
+                 problem.message);
+  }
+  for (const OptionSchema& one : schema)
+    if (one.name == option && (!one.settable || !DEPUTY_HAS_FN(options_, deputy_ext_options, set_option)))
+      return Error(StatusCode::kFailedPrecondition, "delegate '{}': option '{}' is set when the delegate is opened",
+                   name(), option);
+  const std::string& value = checked.values.front().second;
+  return opened_->CallLoading("set_option", nullptr, [&] {
+    return options_->set_option(opened_->instance(), {option.c_str(), option.size()}, {value.c_str(), value.size()});
+  });
 }
 
 std::vector<std::pair<std::string, std::string>> DelegateProxy::options() const {

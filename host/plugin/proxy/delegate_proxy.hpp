@@ -42,6 +42,7 @@ class DelegateProxy final : public Delegate {
   Result<std::shared_ptr<const Executable>> Compile(const GraphView& view, const PartitionSpec& partition) override;
   Result<DeviceState> device_state() const override;
   std::vector<std::pair<std::string, std::string>> options() const override;
+  Status SetOption(const std::string& option, const std::string& text) override;
 
   DelegateIdentity identity() const override;
   Result<BlobMaker> blob_maker() const override;

@@ -79,6 +79,10 @@ void StatusRelease(void*, deputy_status* status) { FreeStatus()(status); }
 
 deputy_code StatusCodeOf(void*, const deputy_status* status) { return status == nullptr ? DEPUTY_OK : status->code; }
 
+deputy_node_id StatusNode(void*, const deputy_status* status) {
+  return status == nullptr ? DEPUTY_NO_NODE : status->node;
+}
+
 deputy_str StatusMessage(void*, const deputy_status* status) {
   return status == nullptr ? deputy_str{"", 0} : deputy_str{status->message.c_str(), status->message.size()};
 }
@@ -285,6 +289,7 @@ HostServices::HostServices(std::string source, ThreadPool* pool, const Partition
   table_.status_new = StatusNew;
   table_.status_release = StatusRelease;
   table_.status_code = StatusCodeOf;
+  table_.status_node = StatusNode;
   table_.status_message = StatusMessage;
   table_.log = LogMessage;
   table_.get_extension = GetExtension;

@@ -25,6 +25,14 @@ sdk::Verdict SupportsConvTranspose(const sdk::NodeView& node) {
   const std::string_view auto_pad = node.String("auto_pad", "NOTSET");
   if (auto_pad != "NOTSET" && auto_pad != "VALID") return sdk::Verdict::No(sdk::Reason::kAttribute, "auto_pad");
   if (node.has_attribute("output_shape")) return sdk::Verdict::No(sdk::Reason::kAttribute, "output_shape");
+  // oneDNN has no dilated kernel whose result goes beyond the reach of the last window by a stride.
+  const memory::dims kernel = KernelOf(node), ones(kernel.size(), 1);
+  const memory::dims more = node.Ints("output_padding", memory::dims(kernel.size(), 0));
+  const memory::dims strides = node.Ints("strides", ones), dilations = node.Ints("dilations", ones);
+  const bool dilated = std::any_of(dilations.begin(), dilations.end(), [](int64_t step) { return step != 1; });
+  for (size_t i = 0; dilated && i < kernel.size(); ++i)
+    if (more[i] >= strides[i])
+      return sdk::Verdict::No(sdk::Reason::kAttribute, "output_padding of a stride, with dilations");
   return sdk::Verdict::Yes();
 }
 

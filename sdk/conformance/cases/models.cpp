@@ -1,54 +1,34 @@
 #include "cases/models.hpp"
 
-#include "cases/families.hpp"
+#include "cases/model_builder.hpp"
 #include "definitions.hpp"
 
 namespace deputy::conformance {
+
+Tensor ModelBuilder::Full(deputy_dtype dtype, Dims dims, double low, double high) {
+  Tensor tensor(dtype, std::move(dims));
+  for (int64_t i = 0; i < tensor.count(); ++i) {
+    const double part = static_cast<double>(fractions_.Next() >> 11) / 9007199254740992.0;
+    tensor.Put(i, low + part * (high - low));
+  }
+  return tensor;
+}
+
+size_t ModelBuilder::Op(const std::string& type, std::vector<size_t> inputs, const NodeSettings& settings) {
+  ModelNode made;
+  made.node.op_type = type;
+  for (const Setting& setting : settings) made.node.attributes[setting.name] = setting.value;
+  reference::Inputs operands;
+  for (const size_t input : inputs) operands.push_back(&made_.values[input].value);
+  made.node.since_version = OldestDefinition(made.node, operands);
+  std::vector<Tensor> outputs = reference::Compute(made.node, operands);
+  made.inputs = std::move(inputs);
+  made.outputs.push_back(Value(std::move(outputs.at(0)), false));
+  made_.nodes.push_back(std::move(made));
+  return made_.nodes.back().outputs[0];
+}
+
 namespace {
-
-using Settings = std::vector<Setting>;
-
-// Builds one model, value by value.
-class ModelBuilder {
- public:
-  ModelBuilder(const std::string& label, uint64_t seed) : random_(unused_, label, seed) { made_.label = label; }
-
-  size_t In(Dims dims) {
-    made_.inputs.push_back(Value(random_.Random(std::move(dims)), false));
-    return made_.inputs.back();
-  }
-  size_t Const(Dims dims) { return Const(random_.Random(kF32, std::move(dims), -1, 1)); }
-  size_t Const(Tensor value) { return Value(std::move(value), true); }
-  // The first output of a node.
-  size_t Op(const std::string& type, std::vector<size_t> inputs, const Settings& settings = {}) {
-    ModelNode made;
-    made.node.op_type = type;
-    for (const Setting& setting : settings) made.node.attributes[setting.name] = setting.value;
-    reference::Inputs operands;
-    for (const size_t input : inputs) operands.push_back(&made_.values[input].value);
-    made.node.since_version = OldestDefinition(made.node, operands);
-    std::vector<Tensor> outputs = reference::Compute(made.node, operands);
-    made.inputs = std::move(inputs);
-    made.outputs.push_back(Value(std::move(outputs.at(0)), false));
-    made_.nodes.push_back(std::move(made));
-    return made_.nodes.back().outputs[0];
-  }
-  size_t Conv(size_t x, int64_t from, int64_t to) {
-    return Op("Conv", {x, Const({to, from, 3, 3})}, {{"pads", Ints({1, 1, 1, 1})}});
-  }
-  void Out(size_t value) { made_.outputs.push_back(value); }
-  ModelCase Done() { return std::move(made_); }
-
- private:
-  size_t Value(Tensor value, bool constant) {
-    made_.values.push_back({std::move(value), constant});
-    return made_.values.size() - 1;
-  }
-
-  std::vector<Case> unused_;
-  CaseBuilder random_;
-  ModelCase made_;
-};
 
 const Dims& Matrix() {
   static const auto* const dims = new Dims{4, 6};

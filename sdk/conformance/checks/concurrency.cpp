@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "case_run.hpp"
+#include "concurrency.hpp"
 #include "test.hpp"
 
 namespace deputy::conformance {
@@ -34,12 +35,15 @@ uint32_t AskedOf(Instance& instance, const deputy_ext_concurrency& table) {
   return flags & kAll;
 }
 
-// The part of `kAll` that may overlap.
-uint32_t Allowed(Instance& instance) {
+}  // namespace
+
+uint32_t AllowedConcurrency(Instance& instance) {
   if ((instance.delegate()->flags & DEPUTY_DELEGATE_SERIAL) != 0) return 0;
   const deputy_ext_concurrency* table = ConcurrencyOf(instance);
   return table == nullptr ? kAll : AskedOf(instance, *table);
 }
+
+namespace {
 
 // The repeated run of one thread.
 struct Lane {
@@ -81,7 +85,7 @@ void RunAtOnce(TestRun& run, const Lanes& lanes) {
 // `instance` is NULL unless the delegate allows the concurrency of `flag`, named by `subject` in messages.
 OpenedPlugin OpenIfAllowed(TestRun& run, uint32_t flag, const char* subject) {
   OpenedPlugin opened = run.LoadAndOpen();
-  if (opened.instance == nullptr || (Allowed(*opened.instance) & flag) != 0) return opened;
+  if (opened.instance == nullptr || (AllowedConcurrency(*opened.instance) & flag) != 0) return opened;
   opened.instance.reset();
   run.Skipped(std::string("the delegate lets no two ") + subject + " run at once");
   return opened;

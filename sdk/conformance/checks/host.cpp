@@ -1,14 +1,10 @@
 // The plugin in the real host, through the installed library: found and accepted, its options checked against its
 // published schema, and models run with it.
-#include <unistd.h>
-
 #include <filesystem>
-#include <fstream>
 
 #include "case_run.hpp"
-#include "deputy/deputy.hpp"
 #include "onnx_model.hpp"
-#include "plugin_file.hpp"
+#include "plugin_host.hpp"
 #include "test.hpp"
 #include "text.hpp"
 
@@ -16,55 +12,6 @@ namespace deputy::conformance {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A folder with only the plugin and its accompanying files.
-class PluginFolder {
- public:
-  explicit PluginFolder(const std::string& plugin) {
-    std::string name = (fs::temp_directory_path() / "deputy-conformance-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) return;
-    path_ = name;
-    std::error_code failed;
-    const fs::path copy = path_ / fs::path(plugin).filename();
-    fs::copy_file(plugin, copy, failed);
-    // The copy belongs to this program; permissions of the original are not the plugin's fault.
-    fs::permissions(copy, fs::perms::group_write | fs::perms::others_write, fs::perm_options::remove, failed);
-    for (const std::string& file : PluginFile::Read(plugin).List("files"))
-      fs::copy_file(fs::path(plugin).parent_path() / file, path_ / file, failed);
-  }
-  ~PluginFolder() {
-    std::error_code failed;
-    if (!path_.empty()) fs::remove_all(path_, failed);
-  }
-  PluginFolder(const PluginFolder&) = delete;
-  PluginFolder& operator=(const PluginFolder&) = delete;
-
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
-std::string Quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char letter : text) {
-    if (letter == '"' || letter == '\\') out += '\\';
-    out += letter;
-  }
-  return out + "\"";
-}
-
-// A configuration with this delegate in front of the CPU; no delegate for an empty id.
-Result<::deputy::Context> ContextFor(const PluginFolder& folder, const std::string& id, const OptionList& options) {
-  std::string text = "version: 1\nplugins:\n  paths: [" + Quoted(folder.path().string()) + "]\nlog: {level: off}\n";
-  if (!id.empty()) {
-    text += "delegates:\n  - name: under_test\n    delegate: " + Quoted(id) + "\n    required: true\n    options: {";
-    for (size_t i = 0; i < options.size(); ++i)
-      text += (i == 0 ? "" : ", ") + options[i].first + ": " + options[i].second;
-    text += "}\n";
-  }
-  return ::deputy::Context::FromYamlText("conformance", text);
-}
 
 // The scan's report about the plugin; nothing after a failure has been recorded.
 std::optional<PluginReport> Scanned(TestRun& run, const PluginFolder& folder) {

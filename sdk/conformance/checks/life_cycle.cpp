@@ -4,6 +4,7 @@
 
 #include "case_run.hpp"
 #include "plugin_file.hpp"
+#include "runner.hpp"
 #include "surroundings.hpp"
 #include "test.hpp"
 
@@ -99,6 +100,48 @@ void CheckQueries(TestRun& run, const std::vector<Case>& cases) {
   run.NoFaults(*plugin, "a node of another delegate");
 }
 
+// The reason for each case, asked in this order, or in the reverse order.
+Packed AnswersOf(TestRun& run, const std::vector<const Case*>& asked, bool reversed) {
+  Packed answers;
+  const auto [plugin, instance] = run.LoadAndOpen();
+  if (instance == nullptr) return answers;
+  std::vector<uint64_t> reasons(asked.size());
+  for (size_t i = 0; i < asked.size(); ++i) {
+    const size_t at = reversed ? asked.size() - 1 - i : i;
+    const CaseGraph shown(*asked[at]);
+    if (instance->proposes()) {
+      std::vector<Claim> claims = instance->Propose(shown.graph);
+      reasons[at] = claims.empty() ? DEPUTY_REASON_OTHER : DEPUTY_REASON_SUPPORTED;
+      for (Claim& claim : claims) instance->Release(claim);
+    } else if (!shown.expected.empty()) {
+      reasons[at] = instance->Query(shown.graph)[0].reason;
+    }
+  }
+  for (const uint64_t reason : reasons) answers.Put(reason);
+  return answers;
+}
+
+// In two processes, so that the answers of one order cannot be remembered in the other.
+void CheckOrder(TestRun& run, const std::vector<Case>& cases) {
+  constexpr int kPerOperator = 16;
+  std::map<std::string, int> count;
+  std::vector<const Case*> asked;
+  for (const Case& tested : cases)
+    if (++count[tested.node.name()] <= kPerOperator) asked.push_back(&tested);
+  const auto in_order = InOtherProcess(run, "", [&](TestRun& other) { return AnswersOf(other, asked, false); });
+  if (!in_order || run.failures() != 0) return;
+  const auto reversed = InOtherProcess(run, "", [&](TestRun& other) { return AnswersOf(other, asked, true); });
+  if (!reversed || run.failures() != 0) return;
+  Packed one(in_order->bytes()), two(reversed->bytes());
+  for (const Case* tested : asked) {
+    const auto first = static_cast<deputy_reason>(one.TakeNumber());
+    const auto second = static_cast<deputy_reason>(two.TakeNumber());
+    if (first != second)
+      run.Failed(tested->name(), std::string("its answer depends on earlier questions: ") + ReasonName(first) +
+                                     " in one order, " + ReasonName(second) + " in the reverse one");
+  }
+}
+
 void CheckDestruction(TestRun& run, const std::vector<Case>& cases) {
   auto [plugin, instance, compiled] = OpenAnyCase(run, cases);
   if (!compiled) return;
@@ -165,6 +208,7 @@ std::vector<Test> LifeCycleTests(const std::vector<Case>& cases) {
           {"lifecycle.open", CheckOpenClose},
           {"lifecycle.instances", With(CheckTwoInstances, cases)},
           {"lifecycle.query", With(CheckQueries, cases)},
+          {"lifecycle.query_order", With(CheckOrder, cases)},
           {"lifecycle.destruction", With(CheckDestruction, cases)},
           {"lifecycle.surroundings", With(CheckSurroundings, cases)},
           {"lifecycle.threads", With(CheckThreads, cases)}};

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "case_run.hpp"
+#include "partition_run.hpp"
+#include "saved_case.hpp"
 #include "test.hpp"
 
 namespace deputy::conformance {
@@ -37,61 +39,6 @@ std::vector<Shape> ShapesOf(const Models& models) {
   return shapes;
 }
 
-struct Part {
-  Claim claim;
-  std::unique_ptr<Executable> executable;
-  std::unique_ptr<Context> context;
-};
-
-std::string NamesOf(const deputy_graph& graph, const Claim& claim) {
-  std::string names;
-  for (const deputy_node_id node : claim.nodes) names += (names.empty() ? "" : ", ") + graph.node(node).name;
-  return names;
-}
-
-// Compiles all partitions of a model, then runs each of them twice. Returns the number of partitions with several
-// nodes.
-size_t RunModel(TestRun& run, Instance& instance, const Shape& shape) {
-  const deputy_graph& graph = shape.shown->graph;
-  std::vector<Part> parts;
-  size_t failures = run.failures(), several = 0;
-  for (Claim& claim : PartitionsOf(instance, graph)) {
-    const std::string where = "partition of " + NamesOf(graph, claim) + ": ";
-    // A delegate that forms its own partitions determines their binding.
-    if (shape.reversed && !instance.proposes()) {
-      std::reverse(claim.inputs.begin(), claim.inputs.end());
-      std::reverse(claim.outputs.begin(), claim.outputs.end());
-    }
-    Outcome outcome;
-    Part part;
-    part.executable = instance.Compile(graph, claim, &outcome);
-    if (part.executable == nullptr) {
-      // A host reassigns the nodes to the next delegate, so that this is allowed unless the delegate proposed the
-      // partition.
-      if (outcome.code != DEPUTY_NOT_SUPPORTED || claim.nodes.size() == 1 || instance.proposes())
-        run.Failed(shape.label, where + "it takes the nodes, and then compile refuses them: " + outcome.ToString());
-      continue;
-    }
-    std::string why_not;
-    part.context = part.executable->CreateContext(&why_not);
-    if (part.context == nullptr) {
-      run.Failed(shape.label, where + "context_create fails: " + why_not);
-      continue;
-    }
-    if (claim.nodes.size() > 1) ++several;
-    part.claim = std::move(claim);
-    parts.push_back(std::move(part));
-  }
-  for (int round = 0; round < 2; ++round)
-    for (const Part& part : parts) {
-      const std::string wrong = FaultOfRuns(*shape.shown, part.claim, *part.context, run.settings().computes_in);
-      if (!wrong.empty()) run.Failed(shape.label, "partition of " + NamesOf(graph, part.claim) + ": " + wrong);
-    }
-  if (run.NoFaults(instance.plugin(), shape.label) && run.failures() == failures && several != 0)
-    run.Passed(shape.label);
-  return several;
-}
-
 void CheckModels(TestRun& run, const Models& models) {
   const auto [plugin, instance] = run.LoadAndOpen();
   if (instance == nullptr) return;
@@ -99,7 +46,8 @@ void CheckModels(TestRun& run, const Models& models) {
   size_t several = 0;
   for (auto i = static_cast<size_t>(run.first_case()); i < shapes.size(); ++i) {
     run.BeginCase(static_cast<int64_t>(i), shapes[i].label);
-    several += RunModel(run, *instance, shapes[i]);
+    const SavedCase saved(run, shapes[i].label, *shapes[i].model);
+    several += RunPartitions(run, *instance, shapes[i].label, *shapes[i].shown, shapes[i].reversed);
   }
   if (several == 0) run.Skipped("it takes no two nodes of one model together");
 }

@@ -37,7 +37,7 @@ class Resizer {
  public:
   Resizer(Plugin& plugin, const deputy_ext_resize* table) : plugin_(plugin), table_(table) {}
 
-  Answered To(Context& context, const ShownModel& shown, const Claim& claim) {
+  Answered To(Context& context, const ShownModel& shown, const Claim& claim, uint32_t flags = 0) {
     std::vector<deputy_tensor> tensors;
     for (const deputy_value_id id : claim.inputs) tensors.push_back(ShapeOf(shown.ValueOf(id)));
     for (const deputy_value_id id : claim.outputs) tensors.push_back(ShapeOf(shown.ValueOf(id)));
@@ -49,6 +49,7 @@ class Resizer {
     args.output_count = static_cast<uint32_t>(claim.outputs.size());
     args.inputs = pointers.data();
     args.outputs = pointers.data() + claim.inputs.size();
+    args.flags = flags;
     Answered answered;
     answered.outcome =
         plugin_.Call("resize", [&] { return table_->resize(context.handle(), &args, &answered.becomes); });
@@ -115,7 +116,22 @@ class Subject {
     if (!wrong.empty()) return wrong;
     const Answered back = resizer_.To(context, *compiled_.shown, compiled_.claim);
     if (!back.done()) return "it does not go back to the shapes that it was compiled for: " + back.ToString();
-    return After("it was resized and back", FaultOfOld(context));
+    wrong = After("it was resized and back", FaultOfOld(context));
+    for (int round = 0; round < 3 && wrong.empty(); ++round) {
+      if (!resizer_.To(context, shown, compiled_.claim).done()) return "it does not resize again as before";
+      wrong = After("it was resized several times", FaultOf(context, shown));
+      if (!wrong.empty()) return wrong;
+      if (!resizer_.To(context, *compiled_.shown, compiled_.claim).done()) return "it does not go back several times";
+      wrong = After("it was resized and back several times", FaultOfOld(context));
+    }
+    return wrong.empty() ? FaultOfFlags(context, shown) : wrong;
+  }
+
+  std::string FaultOfFlags(Context& context, const ShownModel& shown) {
+    const Answered answered = resizer_.To(context, shown, compiled_.claim, 1u << 30);
+    if (answered.outcome.code != DEPUTY_INVALID_ARGUMENT)
+      return "an unknown bit of flags is not refused as an invalid argument, but answered with: " + answered.ToString();
+    return After("a resize was refused", FaultOfOld(context));
   }
 
   // Compiled for the other shapes, which the delegate may refuse.

@@ -1,7 +1,9 @@
 #include "report/verdict.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -19,13 +21,24 @@ std::set<std::string> PartsOf(const std::string& label) {
   return parts;
 }
 
+// Failures with one cause have one text, but for its numbers. Wrong values are told apart by their cases: each names
+// what is wrong.
+std::string CauseOf(const Finding& finding) {
+  if (finding.text.find("largest error") != std::string::npos) return finding.subject + '\n' + finding.text;
+  std::string cause;
+  for (const char letter : finding.text)
+    if (std::isdigit(static_cast<unsigned char>(letter)) == 0) cause += letter;
+  return cause;
+}
+
 }  // namespace
 
-std::vector<const Finding*> JudgedTest::Culprits() const {
+std::vector<JudgedTest::Culprit> JudgedTest::Culprits() const {
   std::vector<const Finding*> failed;
   for (const JudgedFinding& judged : findings)
     if (judged.finding.kind == FindingKind::kFailed && judged.excuse == nullptr) failed.push_back(&judged.finding);
-  std::vector<const Finding*> culprits;
+  std::vector<Culprit> culprits;
+  std::map<std::string, size_t> known;  // by cause
   for (const Finding* one : failed) {
     const std::set<std::string> parts = PartsOf(one->subject);
     const bool explained = std::any_of(failed.begin(), failed.end(), [&](const Finding* other) {
@@ -33,10 +46,12 @@ std::vector<const Finding*> JudgedTest::Culprits() const {
       return !other->subject.empty() && fewer.size() < parts.size() &&
              std::includes(parts.begin(), parts.end(), fewer.begin(), fewer.end());
     });
-    const bool said = std::any_of(culprits.begin(), culprits.end(), [&](const Finding* other) {
-      return other->subject == one->subject && other->text == one->text;
-    });
-    if (!explained && !said) culprits.push_back(one);
+    if (explained) continue;
+    const auto [at, is_new] = known.emplace(CauseOf(*one), culprits.size());
+    if (is_new)
+      culprits.push_back({one, 1});
+    else
+      ++culprits[at->second].cases;
   }
   return culprits;
 }
@@ -48,10 +63,13 @@ Judgement Judge(const std::vector<TestResult>& results, QuirkList& quirks) {
     test.name = result.name;
     test.delegate = result.delegate;
     test.seconds = result.seconds;
+    for (OperatorCoverage& one : CoverageOf(result)) judgement.coverage.push_back(std::move(one));
     int failed = 0, excused = 0, passed = 0;
     for (const Finding& finding : result.findings) {
       JudgedFinding judged{finding, nullptr};
-      Quirk* quirk = finding.kind == FindingKind::kNote ? nullptr : quirks.Find(result.name, finding.subject);
+      Quirk* quirk = finding.kind == FindingKind::kNote || finding.kind == FindingKind::kCoverage
+                         ? nullptr
+                         : quirks.Find(result.name, finding.subject);
       const bool skipped = finding.kind == FindingKind::kSkipped || finding.kind == FindingKind::kUnavailable;
       if (quirk != nullptr && !skipped) quirk->met = true;
       if (finding.kind == FindingKind::kPassed) ++passed;
@@ -83,20 +101,27 @@ Judgement Judge(const std::vector<TestResult>& results, QuirkList& quirks) {
   return judgement;
 }
 
-std::string TextReport(const Judgement& judgement, const std::string& plugin, const QuirkList& quirks, bool verbose) {
-  constexpr size_t kMostLines = 8;
+std::string TextReport(const Judgement& judgement, const std::string& plugin, const QuirkList& quirks,
+                       const TextSettings& settings) {
+  constexpr size_t kMostLines = 8, kMostTests = 3;
   std::ostringstream out;
+  std::map<std::string, std::vector<std::string>> tests_of;  // by cause
   for (const JudgedTest& test : judgement.tests) {
-    const std::vector<const Finding*> culprits = test.Culprits();
+    const std::vector<JudgedTest::Culprit> culprits = test.Culprits();
     for (size_t i = 0; i < std::min(culprits.size(), kMostLines); ++i) {
-      const Finding& finding = *culprits[i];
+      const Finding& finding = *culprits[i].finding;
+      std::vector<std::string>& tests = tests_of[CauseOf(finding)];
+      tests.push_back(test.title());
+      if (tests.size() > kMostTests) continue;
       out << "FAIL  " << test.title() << "  ";
       if (!finding.subject.empty()) out << test.subject() << ": " << Printable(finding.subject) << ": ";
-      out << Printable(finding.text) << "\n";
+      out << Printable(finding.text);
+      if (culprits[i].cases > 1) out << " (and " << culprits[i].cases - 1 << " more cases with this failure)";
+      out << "\n";
     }
     if (culprits.size() > kMostLines)
       out << "      " << test.title() << "  and " << culprits.size() - kMostLines << " more\n";
-    if (!verbose) continue;
+    if (!settings.verbose) continue;
     if (test.verdict == Verdict::kPass) out << "pass  " << test.title() << "\n";
     if (test.verdict == Verdict::kSkip) out << "skip  " << test.title() << "  " << Printable(test.skipped) << "\n";
     for (const JudgedFinding& judged : test.findings) {
@@ -108,6 +133,13 @@ std::string TextReport(const Judgement& judgement, const std::string& plugin, co
             << judged.excuse->reason << "\n";
     }
   }
+  for (const auto& [cause, tests] : tests_of) {
+    if (tests.size() <= kMostTests) continue;
+    out << "FAIL  " << tests[kMostTests];
+    for (size_t i = kMostTests + 1; i < tests.size(); ++i) out << ", " << tests[i];
+    out << "  as " << tests.front() << ": " << Printable(cause.substr(0, 120)) << "\n";
+  }
+  if (settings.verbose || settings.coverage) out << CoverageTable(judgement.coverage);
   for (const auto& [delegate, said] : judgement.unavailable)
     out << "UNAVAILABLE  " << Printable(delegate) << (delegate.empty() ? "" : ": ") << Printable(said)
         << "; its tests were skipped (--allow-unavailable)\n";
@@ -115,7 +147,8 @@ std::string TextReport(const Judgement& judgement, const std::string& plugin, co
     out << "UNEXPECTED PASS  " << quirks.file << ":" << quirk->line << ": " << quirk->pattern
         << " passes; remove the entry from the list\n";
   out << plugin << ": " << judgement.passed << " tests passed, " << judgement.failed << " failed, " << judgement.excused
-      << " excused, " << judgement.skipped << " skipped; " << judgement.cases << " cases\n";
+      << " excused, " << judgement.skipped << " skipped; " << judgement.cases << " cases\n"
+      << CoverageSummary(judgement.coverage, static_cast<size_t>(std::max(0, settings.least_cases)));
   return out.str();
 }
 
@@ -144,7 +177,18 @@ std::string JUnitReport(const Judgement& judgement) {
   std::ostringstream out;
   out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
   for (const JudgedTest& test : judgement.tests) {
-    std::ostringstream body;
+    std::ostringstream body, properties;
+    for (const OperatorCoverage& one : judgement.coverage) {
+      if (one.delegate != test.delegate || test.name != "numerics." + one.op_type) continue;
+      const auto property = [&](const char* name, size_t value) {
+        properties << "      <property name=\"" << name << "\" value=\"" << value << "\"/>\n";
+      };
+      properties << "    <properties>\n";
+      property("coverage.taken", one.taken);
+      property("coverage.fixed_taken", one.fixed_taken);
+      property("coverage.fixed", one.fixed);
+      properties << "    </properties>\n";
+    }
     int cases = 0, failures = 0, skipped = 0;
     const auto open = [&](const std::string& subject) {
       ++cases;
@@ -175,7 +219,7 @@ std::string JUnitReport(const Judgement& judgement) {
     }
     out << "  <testsuite name=\"" << Escaped(test.title()) << "\" tests=\"" << cases << "\" failures=\"" << failures
         << "\" skipped=\"" << skipped << "\" time=\"" << test.seconds << "\">\n"
-        << body.str() << "  </testsuite>\n";
+        << properties.str() << body.str() << "  </testsuite>\n";
   }
   for (const auto& [delegate, said] : judgement.unavailable)
     out << "  <testsuite name=\"available\" tests=\"1\" failures=\"1\"><testcase classname=\"available\" name=\""

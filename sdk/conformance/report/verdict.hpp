@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "deputy/abi/tensor.h"
+#include "report/coverage.hpp"
 #include "runner.hpp"
 
 namespace deputy::conformance {
@@ -58,13 +59,19 @@ struct JudgedTest {
   std::string title() const { return delegate.empty() ? name : delegate + ": " + name; }
   // "Conv" for "numerics.Conv".
   std::string subject() const { return name.substr(name.find('.') + 1); }
-  // Failures that no other failure explains: one whose label has all parts of another one's and more is omitted.
-  std::vector<const Finding*> Culprits() const;
+  // Failures that no other failure explains: one whose label has all parts of another one's and more is omitted, and of
+  // several with the same cause the first is given with their number.
+  struct Culprit {
+    const Finding* finding = nullptr;
+    size_t cases = 1;
+  };
+  std::vector<Culprit> Culprits() const;
 };
 
 struct Judgement {
   std::vector<JudgedTest> tests;
   std::vector<const Quirk*> unexpected_passes;
+  std::vector<OperatorCoverage> coverage;
   // The reasons of delegates that cannot run here, by id as in JudgedTest.
   std::map<std::string, std::string> unavailable;
   int passed = 0, failed = 0, skipped = 0, excused = 0, cases = 0;
@@ -72,8 +79,15 @@ struct Judgement {
 
 Judgement Judge(const std::vector<TestResult>& results, QuirkList& quirks);
 
+struct TextSettings {
+  bool verbose = false;
+  bool coverage = false;  // as a table
+  int least_cases = 0;    // with a warning about operators that have fewer
+};
+
 // Text for users: one line per culprit, then a summary.
-std::string TextReport(const Judgement& judgement, const std::string& plugin, const QuirkList& quirks, bool verbose);
+std::string TextReport(const Judgement& judgement, const std::string& plugin, const QuirkList& quirks,
+                       const TextSettings& settings);
 std::string JUnitReport(const Judgement& judgement);
 
 }  // namespace deputy::conformance

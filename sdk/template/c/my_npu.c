@@ -208,6 +208,9 @@ static deputy_status *compile(deputy_instance *instance, const deputy_compile_ar
   deputy_executable *executable;
   deputy_status *status = NULL;
   if (args->flags != 0) return unknown_flags(instance->host);
+  for (uint64_t i = 0; i < args->precision_count; ++i)
+    if (args->precision[i].compute != DEPUTY_DTYPE_FLOAT32)
+      return fail(instance->host, DEPUTY_NOT_SUPPORTED, "floats are computed in float32");
   known = calloc((size_t)partition->input_count + partition->node_count, sizeof *known);
   executable = calloc(1, sizeof *executable);
   if (executable != NULL) executable->source_of = calloc(partition->output_count, sizeof *executable->source_of);

@@ -67,17 +67,24 @@ static deputy_status *no_memory(const deputy_host *host) {
   return fail(host, DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "out of memory");
 }
 
+/* A bit that this source does not know would change the meaning of a call. */
+static deputy_status *unknown_flags(const deputy_host *host) {
+  return fail(host, DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, "flags have unknown bits");
+}
+
 static int is(deputy_str text, const char *literal) {
   return text.size == strlen(literal) && (text.size == 0 || memcmp(text.data, literal, text.size) == 0);
 }
 
 /* ---- options */
 
+static const deputy_str kOnly[] = {STR("both"), STR("Add"), STR("Relu")};
+
 static const deputy_option_info kOptions[] = {
     {sizeof(deputy_option_info), DEPUTY_OPTION_ENUM, STR("only"), STR("which operators to take"), STR(""), STR("both"),
-     STR("both|Add|Relu"), 0, 0},
+     kOnly, 3, 0, 0, 0, 0, 0, 0},
     {sizeof(deputy_option_info), DEPUTY_OPTION_INT, STR("grain"), STR("elements that are worth a thread"), STR(""),
-     STR("4096"), STR(""), 1, MAX_GRAIN},
+     STR("4096"), NULL, 0, 1, MAX_GRAIN, 0, 0, 0, 0},
 };
 enum { OPTION_COUNT = sizeof kOptions / sizeof kOptions[0] };
 
@@ -108,7 +115,7 @@ static deputy_status *get_option(deputy_instance *instance, deputy_str name, cha
 }
 
 static const void *get_extension(const deputy_delegate *self, const char *id) {
-  static const deputy_ext_options kTable = {sizeof(deputy_ext_options), 0, option_count, option_at, get_option};
+  static const deputy_ext_options kTable = {sizeof(deputy_ext_options), 0, option_count, option_at, get_option, NULL};
   (void)self;
   return strcmp(id, DEPUTY_EXT_OPTIONS) == 0 ? &kTable : NULL;
 }
@@ -116,9 +123,11 @@ static const void *get_extension(const deputy_delegate *self, const char *id) {
 /* ---- an instance */
 
 static deputy_status *open_instance(const deputy_delegate *self, const deputy_open_args *args, deputy_instance **out) {
-  deputy_instance *instance = calloc(1, sizeof *instance);
+  deputy_instance *instance;
   uint64_t i;
   (void)self;
+  if ((args->flags & ~(uint32_t)DEPUTY_OPEN_COMPILE_ONLY) != 0) return unknown_flags(args->host);
+  instance = calloc(1, sizeof *instance);
   if (instance == NULL) return no_memory(args->host);
   instance->host = args->host;
   instance->grain = 4096;
@@ -271,11 +280,18 @@ static deputy_status *add_steps(deputy_executable *executable, const deputy_part
   return NULL;
 }
 
-static deputy_status *compile(deputy_instance *instance, const deputy_partition *partition, deputy_executable **out) {
+static deputy_status *compile(deputy_instance *instance, const deputy_compile_args *args, deputy_executable **out) {
+  const deputy_partition *partition = args->partition;
   /* Each node names at most three values. */
   const size_t most = (size_t)partition->input_count + partition->output_count + (size_t)partition->node_count * 3;
-  deputy_executable *executable = calloc(1, sizeof *executable);
+  deputy_executable *executable;
   deputy_status *status;
+  uint64_t asked;
+  if (args->flags != 0) return unknown_flags(instance->host);
+  for (asked = 0; asked < args->precision_count; ++asked)
+    if (args->precision[asked].compute != DEPUTY_DTYPE_FLOAT32)
+      return fail(instance->host, DEPUTY_NOT_SUPPORTED, args->precision[asked].node, "floats are computed in float32");
+  executable = calloc(1, sizeof *executable);
   if (executable == NULL) return no_memory(instance->host);
   executable->host = instance->host;
   executable->grain = instance->grain;
@@ -304,9 +320,12 @@ static void context_destroy(deputy_context *context) {
   free(context);
 }
 
-static deputy_status *context_create(deputy_executable *executable, deputy_context **out) {
-  deputy_context *context = calloc(1, sizeof *context);
+static deputy_status *context_create(deputy_executable *executable, const deputy_context_args *args,
+                                     deputy_context **out) {
+  deputy_context *context;
   uint32_t i;
+  if (args->flags != 0) return unknown_flags(executable->host);
+  context = calloc(1, sizeof *context);
   if (context == NULL) return no_memory(executable->host);
   context->executable = executable;
   context->scratch = calloc((size_t)executable->scratch_count + 1, sizeof *context->scratch);
@@ -330,9 +349,10 @@ typedef struct job {
   int is_add;
 } job;
 
-static void run_range(void *self, int64_t begin, int64_t end) {
+static void run_range(void *self, int64_t begin, int64_t end, uint32_t worker) {
   const job *work = self;
   int64_t i;
+  (void)worker;
   if (work->is_add) {
     for (i = begin; i < end; ++i) work->out[i] = work->a[i] + work->b[i];
   } else { /* NaN stays NaN */
@@ -340,15 +360,11 @@ static void run_range(void *self, int64_t begin, int64_t end) {
   }
 }
 
-static float *elements(const deputy_tensor *tensor) {
-  return tensor->data == NULL ? NULL : (float *)((char *)tensor->data + tensor->offset);
-}
-
 static float *data_of(const deputy_context *context, const deputy_run_args *args, uint32_t at) {
   const slot *which = &context->executable->slots[at];
   switch (which->place) {
-    case PLACE_INPUT: return elements(args->inputs[which->index]);
-    case PLACE_OUTPUT: return elements(args->outputs[which->index]);
+    case PLACE_INPUT: return args->inputs[which->index]->data;
+    case PLACE_OUTPUT: return args->outputs[which->index]->data;
     case PLACE_CONSTANT: return (float *)which->constant;
     default: return context->scratch[which->index];
   }
@@ -358,6 +374,7 @@ static deputy_status *execute(deputy_context *context, const deputy_run_args *ar
   const deputy_executable *executable = context->executable;
   const deputy_host *host = executable->host;
   uint32_t i;
+  if (args->flags != 0) return unknown_flags(host);
   for (i = 0; i < executable->step_count; ++i) {
     const step *todo = &executable->steps[i];
     job work;
@@ -372,11 +389,15 @@ static deputy_status *execute(deputy_context *context, const deputy_run_args *ar
 
 /* ---- the tables */
 
+static const deputy_opset kOpset = {STR(""), NEWEST_ADD, 0};
+
 static const deputy_delegate kDelegate = {sizeof(deputy_delegate),
                                           0,
                                           STR(SMALL_ID),
                                           STR("Add and Relu in float32"),
                                           NULL,
+                                          &kOpset,
+                                          1,
                                           NULL, /* needs nothing, so there is nothing to probe */
                                           get_extension,
                                           open_instance,
@@ -386,7 +407,9 @@ static const deputy_delegate kDelegate = {sizeof(deputy_delegate),
                                           executable_destroy,
                                           context_create,
                                           context_destroy,
-                                          execute};
+                                          NULL, /* no scratch memory */
+                                          execute,
+                                          NULL /* a run is too short to be cancelled */};
 
 static uint32_t delegate_count(const deputy_plugin *self) {
   (void)self;

@@ -286,7 +286,11 @@ static deputy_status *compile(deputy_instance *instance, const deputy_compile_ar
   const size_t most = (size_t)partition->input_count + partition->output_count + (size_t)partition->node_count * 3;
   deputy_executable *executable;
   deputy_status *status;
+  uint64_t asked;
   if (args->flags != 0) return unknown_flags(instance->host);
+  for (asked = 0; asked < args->precision_count; ++asked)
+    if (args->precision[asked].compute != DEPUTY_DTYPE_FLOAT32)
+      return fail(instance->host, DEPUTY_NOT_SUPPORTED, args->precision[asked].node, "floats are computed in float32");
   executable = calloc(1, sizeof *executable);
   if (executable == NULL) return no_memory(instance->host);
   executable->host = instance->host;

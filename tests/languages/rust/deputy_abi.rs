@@ -11,6 +11,7 @@ pub const ABI_MIN_HOST: u32 = if ABI_VERSION >> 16 > 0 { ABI_VERSION & 0xffff_00
 
 pub const INVALID_ARGUMENT: i32 = 3;
 pub const NOT_FOUND: i32 = 5;
+pub const NOT_SUPPORTED: i32 = 12;
 pub const OUT_OF_MEMORY: i32 = 8;
 pub const INTERNAL: i32 = 13;
 pub const NO_NODE: u32 = 0xffff_ffff;
@@ -38,6 +39,7 @@ pub const EXT_OPTIONS: &[u8] = b"deputy.options/1";
 pub const CONSTANTS: &[(&str, i64)] = &[
     ("DEPUTY_INVALID_ARGUMENT", INVALID_ARGUMENT as i64),
     ("DEPUTY_NOT_FOUND", NOT_FOUND as i64),
+    ("DEPUTY_NOT_SUPPORTED", NOT_SUPPORTED as i64),
     ("DEPUTY_OUT_OF_MEMORY", OUT_OF_MEMORY as i64),
     ("DEPUTY_INTERNAL", INTERNAL as i64),
     ("DEPUTY_NO_NODE", NO_NODE as i64),
@@ -100,8 +102,10 @@ abi! {
         option_count: u64,
     }
     CompileArgs as "deputy_compile_args" {
-        struct_size: u32, flags: u32, partition: *const Partition,
+        struct_size: u32, flags: u32, partition: *const Partition, precision: *const NodePrecision,
+        precision_count: u64,
     }
+    NodePrecision as "deputy_node_precision" { node: u32, compute: i32, }
     ContextArgs as "deputy_context_args" {
         struct_size: u32, flags: u32,
     }
@@ -135,7 +139,7 @@ abi! {
         struct_size: u32, abi_version: u32, self_: *mut c_void,
         status_new: extern "C" fn(this: *mut c_void, code: i32, node: u32, message: *const c_char, size: u64)
             -> *mut Opaque,
-        status_release: Uncalled, status_code: Uncalled, status_message: Uncalled, log: Uncalled,
+        status_release: Uncalled, status_code: Uncalled, status_node: Uncalled, status_message: Uncalled, log: Uncalled,
         get_extension: Uncalled,
         graph_node_count: extern "C" fn(this: *mut c_void, graph: *const Opaque) -> u32,
         graph_node_at: extern "C" fn(this: *mut c_void, graph: *const Opaque, index: u32) -> u32,

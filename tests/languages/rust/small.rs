@@ -321,6 +321,11 @@ extern "C" fn compile(instance: *mut Opaque, args: *const CompileArgs, out: *mut
     let (instance, args) = unsafe { (&*(instance as *const Instance), &*args) };
     guarded(instance.host, || {
         known(args.flags)?;
+        for asked in list(args.precision, args.precision_count as usize) {
+            if asked.compute != DTYPE_FLOAT32 {
+                return Err(Failure::Ours(NOT_SUPPORTED, asked.node, "floats are computed in float32"));
+            }
+        }
         let partition = unsafe { &*args.partition };
         let graph = Graph { host: instance.host, graph: partition.graph };
         let mut made = Box::new(Executable {

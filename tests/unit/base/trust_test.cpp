@@ -26,12 +26,14 @@ TEST(Trust, FilesOfRootAndOfTheUserAreTrusted) {
 TEST(Trust, FilesOfOthersAreNot) { EXPECT_EQ(ReasonFor(kStranger, 0, 0600), "belongs to user 54321"); }
 
 TEST(Trust, WhatTheWorldMayWriteIsNot) {
-  EXPECT_EQ(ReasonFor(geteuid(), getegid(), 0666), "users other than you and root may write to it (mode 0666)");
-  EXPECT_EQ(ReasonFor(0, 0, 01777), "users other than you and root may write to it (mode 1777)") << "as /tmp";
+  EXPECT_EQ(ReasonFor(geteuid(), getegid(), 0666),
+            "users other than you and root may write to it (mode 0666); chmod go-w");
+  EXPECT_EQ(ReasonFor(0, 0, 01777), "users other than you and root may write to it (mode 1777); chmod go-w")
+      << "as /tmp";
 }
 
 TEST(Trust, WhatASharedGroupMayWriteIsNot) {
-  EXPECT_EQ(ReasonFor(geteuid(), kForeignGroup, 0664), "group 54321 may write to it (mode 0664)");
+  EXPECT_EQ(ReasonFor(geteuid(), kForeignGroup, 0664), "group 54321 may write to it (mode 0664); chmod go-w");
 }
 
 TEST(Trust, PrivateGroupCountsAsItsUser) { EXPECT_EQ(ReasonFor(0, 0, 0775), "") << "group root has members"; }

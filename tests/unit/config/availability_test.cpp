@@ -103,7 +103,7 @@ TEST(AvailabilityTest, WhatIsPlannedIsKnownByName) {
   std::string list;
   for (const std::string& path : ListUnavailable()) list += path + "\n";
   EXPECT_EQ(list,
-            "delegates.precision\ndelegates.shapes\ndelegates.isolation\n"
+            "delegates.shapes\ndelegates.isolation\n"
             "delegates.timeout\n"
             "placement.rules.regions\nlog.format\n");
 }

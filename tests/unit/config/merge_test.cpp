@@ -26,6 +26,17 @@ Config Merged(const std::vector<std::string>& texts) {
   return config.ok() ? *std::move(config) : Config();
 }
 
+TEST(MergeTest, AnEntryThatNoLayerHasIsAnsweredWithTheLayerThatHasIt) {
+  ConfigLoader loader;
+  loader.SetElsewhere([](const std::string& name) { return "; 'base' has " + name; });
+  loader.AddText("t.yaml", "version: 1\ndelegates: [{name: npu0, before: onednn}]\n");
+  loader.AddSetting("delegates.gpu.device=1");
+  EXPECT_EQ(loader.Finish().status().ToString(),
+            "t.yaml:2:34: 'before' must name a delegate of this layer or of one below, not 'onednn' (listed: npu0); "
+            "'base' has onednn\n"
+            "--set delegates.gpu.device: no delegate is called 'gpu' (listed: npu0); 'base' has gpu");
+}
+
 TEST(MergeTest, NothingAddedIsTheBuiltInDefault) {
   const Result<Config> config = ConfigLoader().Finish();
   ASSERT_TRUE(config.ok()) << config.status().ToString();

@@ -132,7 +132,13 @@ struct ShortRows {
     in.data = x.data(), out.data = y.data();
     const deputy_tensor* inputs[] = {&in};
     const deputy_tensor* outputs[] = {&out};
-    return context->Execute(sdk::RunArgs({sizeof(deputy_run_args), 1, 1, 0, inputs, outputs, deadline_ns, nullptr}));
+    deputy_run_args run{};
+    run.struct_size = sizeof run;
+    run.input_count = run.output_count = 1;
+    run.inputs = inputs;
+    run.outputs = outputs;
+    run.deadline_ns = deadline_ns;
+    return context->Execute(sdk::RunArgs(run));
   }
   Graph graph;
   Ticking ticking{graph};

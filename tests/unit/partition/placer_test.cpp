@@ -289,6 +289,19 @@ TEST(Placer, ARuleForADomainLeavesOthers) {
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n0", "n1"}}));
 }
 
+TEST(Placer, RulesMatchAnUnnamedNodeByItsNameInReports) {
+  TestGraph test = Chain("SSS");
+  test.graph.nodes[1].name.clear();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
+  PlacementOptions options;
+  options.delegates.resize(2);
+  options.rules = {{{"node ?"}, {}, {}, "cpu", {}}};
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu}, options);
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(placed->verdicts[0][0].reason, Reason::kSupported);
+  EXPECT_EQ(placed->verdicts[0][1].detail, "a placement rule sends it to 'cpu'");
+}
+
 // Seed rows 17, 24, 27.
 TEST(Placer, RulesByOperatorAndByNameKeepNodesAway) {
   const TestGraph test = Chain("SSS");
@@ -358,17 +371,41 @@ TEST(Placer, ANodeOfUnknownExtentsIsOfferedOnlyToThoseWhoTakeThem) {
   EXPECT_EQ(npu.asked.size(), 0u);
 }
 
-TEST(Placer, ANodeThatMakesUnknownExtentsIsOfferedToTheCpuAlone) {
+TEST(Placer, ANodeThatMakesUnknownExtentsIsOfferedToThoseThatTakeThem) {
   TestGraph test = Chain("SS");
   test.graph.values[test.Value("n0")].type.dims = {kUnknownDim};
+  TestDelegate fixed("fixed", {"S"}), npu("npu", {"S"}), cpu = TestCpu();
+  npu.dynamic_shapes = true;
+  const Result<Placement> placed = PlaceOn(test.graph, {&fixed, &npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(placed->verdicts[0][0].reason, Reason::kShapeDynamic);
+  EXPECT_EQ(placed->verdicts[0][0].detail, "needs static shapes, output 'n0' has none");
+  EXPECT_TRUE(fixed.asked.empty());
+  EXPECT_EQ(npu.asked, (std::map<NodeId, int>{{0, 1}, {1, 1}}));
+}
+
+TEST(Placer, AnOutputOfUnknownRankIsOfferedToTheCpuAlone) {
+  TestGraph test = Chain("SS");
+  test.graph.values[test.Value("n0")].type.ranked = false;
+  test.graph.values[test.Value("n0")].type.dims.clear();
   TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   npu.dynamic_shapes = true;
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok());
-  EXPECT_EQ(placed->verdicts[0][0].reason, Reason::kShapeDynamic);
-  EXPECT_EQ(placed->verdicts[0][0].detail, "needs static shapes, output 'n0' has none");
-  EXPECT_EQ(npu.asked, (std::map<NodeId, int>{{1, 1}})) << "it reads the unknown extents, and makes known ones";
+  EXPECT_EQ(placed->verdicts[0][0].detail, "output 'n0' has no known rank");
   EXPECT_TRUE(placed->verdicts[0][1].supported());
+}
+
+// Rule 39 of sdk/docs/requirements.md.
+TEST(Placer, ANodeOfANewerDefinitionThanThePluginsIsNotOffered) {
+  TestGraph test({{"old", "Relu"}, {"new", "Relu"}}, {DType::kFloat32, true, {2, 4}});
+  TestDelegate npu("npu", {"*"}), cpu = TestCpu();
+  npu.newest = 5;  // Relu-6 is the oldest definition with the meaning of these nodes
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_TRUE(npu.asked.empty());
+  EXPECT_EQ(placed->verdicts[0][0].reason, Reason::kDefinitionTooNew);
+  EXPECT_NE(placed->verdicts[0][0].detail.find("is newer than version 5 of its operators"), std::string::npos);
 }
 
 TEST(Placer, AHundredThousandPartitions) {

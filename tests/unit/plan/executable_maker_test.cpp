@@ -150,7 +150,7 @@ constexpr Change kChanges[] = {
     {"Version", [](Graph&, PartitionSpec&, BlobMaker& maker) { maker.version = "2"; }, true},
     {"Build", [](Graph&, PartitionSpec&, BlobMaker& maker) { maker.build = "4567"; }, true},
     {"Delegate", [](Graph&, PartitionSpec&, BlobMaker& maker) { maker.delegate = "dsp"; }, true},
-    {"Device", [](Graph&, PartitionSpec&, BlobMaker& maker) { maker.device = 1; }, true},
+    {"Device", [](Graph&, PartitionSpec&, BlobMaker& maker) { maker.device = "serial 1"; }, true},
     {"Option",
      [](Graph&, PartitionSpec&, BlobMaker& maker) {
        maker.options = {{"level", "3"}};
@@ -168,7 +168,7 @@ TEST_P(KeyOfAPartition, CountsWhatTheBytesDependOn) {
   graph.nodes.push_back({"leaky", PrimitiveBuilder("", "LeakyRelu", 16).Set("alpha", 0.5f).Finish(), {2}, {last}, {}});
   graph.nodes.push_back({"scale", PrimitiveBuilder("", "Mul", 14).Finish(), {last, weight}, {last}, {}});
   PartitionSpec partition{{0, 1, 2, 3}, {0}, {2, last}, nullptr, "npu.0"};
-  BlobMaker maker{"plugin", "1", "0123", "npu", 0, {{"level", "2"}}, "format 1"};
+  BlobMaker maker{"plugin", "1", "0123", "npu", "serial 0", {{"level", "2"}}, "format 1"};
   const Digest before = PartitionKey(graph, partition, maker);
   GetParam().apply(graph, partition, maker);
   EXPECT_EQ(PartitionKey(graph, partition, maker) != before, GetParam().counts);

@@ -9,6 +9,7 @@
 
 #include "plugin/discovery/registry.hpp"
 #include "plugin/discovery/table_check.hpp"
+#include "support/plain_calls.hpp"
 
 namespace deputy::host::testing {
 
@@ -63,6 +64,8 @@ inline AbleActor::AbleActor() {
   delegate.struct_size = sizeof delegate;
   delegate.id = Text("able");
   delegate.impl = this;
+  delegate.opsets = &deputy::plain::kAnyOpset;
+  delegate.opset_count = 1;
   delegate.get_extension = [](const deputy_delegate* self, const char* id) -> const void* {
     AbleActor& actor = Able(self->impl);
     if (std::string_view(id) == DEPUTY_EXT_BLOB) return &actor.blob;
@@ -82,13 +85,14 @@ inline AbleActor::AbleActor() {
   delegate.query_support = [](deputy_instance*, const deputy_graph*, const deputy_support_sink*) -> deputy_status* {
     return nullptr;
   };
-  delegate.compile = [](deputy_instance* self, const deputy_partition*, deputy_executable** out) -> deputy_status* {
+  delegate.compile = [](deputy_instance* self, const deputy_compile_args*, deputy_executable** out) -> deputy_status* {
     ++Able(self).executables;
     *out = reinterpret_cast<deputy_executable*>(self);
     return nullptr;
   };
   delegate.executable_destroy = [](deputy_executable* self) { ++Able(self).destroyed; };
-  delegate.context_create = [](deputy_executable* self, deputy_context** out) -> deputy_status* {
+  delegate.context_create = [](deputy_executable* self, const deputy_context_args*,
+                               deputy_context** out) -> deputy_status* {
     *out = reinterpret_cast<deputy_context*>(self);
     return nullptr;
   };
@@ -113,9 +117,8 @@ inline AbleActor::AbleActor() {
     return actor.check ? actor.check(text) : nullptr;
   };
   blob.serialize = [](deputy_executable* self, const deputy_blob_sink* to) { return Able(self).serialize(*to); };
-  blob.restore = [](deputy_instance* self, const deputy_partition*, const deputy_blob* given, deputy_executable** out) {
-    return Able(self).restore(*given, out);
-  };
+  blob.restore = [](deputy_instance* self, const deputy_compile_args*, const deputy_blob* given,
+                    deputy_executable** out) { return Able(self).restore(*given, out); };
   resize.struct_size = sizeof resize;
   resize.resize = [](deputy_context* self, const deputy_resize_args* args, deputy_resize_outcome* outcome) {
     return Able(self).resized(*args, *outcome);

@@ -16,7 +16,7 @@ class AbleDelegate : public ::testing::Test {
   Delegate& Open(bool compile_only = false) {
     if (delegate_ != nullptr) return *delegate_;
     EXPECT_TRUE(registry_.AddInProcess(&actor_.plugin, nullptr).ok());
-    OpenRequest request{"able", "stage", 2, {}, nullptr};
+    OpenRequest request{"able", "stage", "d2", {}, nullptr};
     request.compile_only = compile_only;
     Result<std::unique_ptr<Delegate>> opened = registry_.Open(request);
     EXPECT_TRUE(opened.ok()) << opened.status().ToString();

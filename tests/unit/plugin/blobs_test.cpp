@@ -49,7 +49,7 @@ TEST_F(Blobs, TheirMakerIsThePluginItsDeviceAndItsText) {
   EXPECT_EQ(maker->plugin, "test.able");
   EXPECT_EQ(maker->version, "3");
   EXPECT_EQ(maker->build, "") << "it has no file";
-  EXPECT_EQ(maker->device, 2u);
+  EXPECT_EQ(maker->device, "d2");
   EXPECT_EQ(maker->compatibility, "format 1");
 }
 
@@ -140,7 +140,7 @@ TEST_F(Blobs, AreMadeWithoutTheDeviceAndNotRunThere) {
 TEST_F(Blobs, ADelegateThatNeedsItsDeviceIsNotOpenedWithoutIt) {
   actor_.blob.flags = 0;
   ASSERT_TRUE(registry_.AddInProcess(&actor_.plugin, nullptr).ok());
-  OpenRequest request{"able", "stage", 0, {}, nullptr};
+  OpenRequest request{"able", "stage", "", {}, nullptr};
   request.compile_only = true;
   EXPECT_EQ(registry_.Open(request).status().code(), StatusCode::kNotSupported);
 }

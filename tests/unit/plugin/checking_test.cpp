@@ -9,6 +9,7 @@
 #include "base/aligned.hpp"
 #include "plugin/checks/handles.hpp"
 #include "plugin/discovery/registry.hpp"
+#include "support/plain_calls.hpp"
 #include "unit/plugin/support.hpp"
 
 namespace deputy::host {
@@ -48,6 +49,8 @@ Keeper::Keeper() {
   delegate.struct_size = sizeof delegate;
   delegate.id = Str("keeper");
   delegate.impl = this;
+  delegate.opsets = &deputy::plain::kAnyOpset;
+  delegate.opset_count = 1;
   delegate.open = [](const deputy_delegate* self, const deputy_open_args* args,
                      deputy_instance** out) -> deputy_status* {
     Of(self->impl).host = args->host;
@@ -60,12 +63,13 @@ Keeper::Keeper() {
     Of(self).shown = graph;
     return nullptr;
   };
-  delegate.compile = [](deputy_instance* self, const deputy_partition*, deputy_executable** out) -> deputy_status* {
+  delegate.compile = [](deputy_instance* self, const deputy_compile_args*, deputy_executable** out) -> deputy_status* {
     *out = reinterpret_cast<deputy_executable*>(self);
     return nullptr;
   };
   delegate.executable_destroy = [](deputy_executable*) {};
-  delegate.context_create = [](deputy_executable* self, deputy_context** out) -> deputy_status* {
+  delegate.context_create = [](deputy_executable* self, const deputy_context_args*,
+                               deputy_context** out) -> deputy_status* {
     *out = reinterpret_cast<deputy_context*>(self);
     return nullptr;
   };
@@ -82,7 +86,7 @@ class Checking : public ::testing::Test {
  protected:
   explicit Checking(bool check = true) {
     EXPECT_TRUE(registry_.AddInProcess(&keeper_.plugin, nullptr).ok());
-    OpenRequest request{"keeper", "stage", 0, {}, nullptr};
+    OpenRequest request{"keeper", "stage", "", {}, nullptr};
     request.check = check;
     delegate_ = std::move(registry_.Open(request)).value();
     PartitionSpec partition;
@@ -202,7 +206,7 @@ TEST_F(Checking, ACallAfterCloseIsHeardOf) {
   int64_t done = 0;
   keeper_.host->parallel_for(
       keeper_.host->self, 3, 1,
-      [](void* job, int64_t begin, int64_t end) { *static_cast<int64_t*>(job) += end - begin; }, &done);
+      [](void* job, int64_t begin, int64_t end, uint32_t) { *static_cast<int64_t*>(job) += end - begin; }, &done);
   EXPECT_EQ(done, 3);
   EXPECT_NE(log_.text().find("parallel_for: it is called after the instance was closed"), std::string::npos);
 }
@@ -267,17 +271,6 @@ TEST_F(Unchecked, LaterRunsWriteWhereTheyAreTold) {
   };
   EXPECT_TRUE(Run().ok());
   EXPECT_EQ(runs, 1);
-}
-
-TEST_F(Unchecked, AnOutputOfUnknownExtentsIsRefused) {
-  output_.rank = 0;
-  output_.dims = nullptr;
-  output_.data = nullptr;
-  output_.byte_size = 0;
-  const Status status = Run();
-  EXPECT_EQ(status.code(), StatusCode::kNotSupported);
-  EXPECT_NE(status.ToString().find("output 0 has extents that are unknown before the run, which is not supported"),
-            std::string::npos);
 }
 
 }  // namespace

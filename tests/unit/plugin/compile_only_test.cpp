@@ -11,7 +11,7 @@ namespace {
 
 using testing::PatientScan;
 
-constexpr uint32_t kAbsent = 7;  // the simulated machine has devices 0 and 1
+constexpr const char* kAbsent = "sim-7";  // the simulated machine has devices sim-0 and sim-1
 constexpr size_t kLimit = size_t{1} << 20;
 
 // x [2,3] -> MatMul with weights [3,2] -> Relu -> y [2,2], in numbers that fp16 holds exactly.
@@ -34,7 +34,7 @@ class CompileOnly : public ::testing::Test {
   }
 
   // As another process would: from a scan on.
-  static Result<std::unique_ptr<Delegate>> Open(bool compile_only, uint32_t device = 0) {
+  static Result<std::unique_ptr<Delegate>> Open(bool compile_only, const char* device = "sim-0") {
     PluginRegistry registry;
     registry.Scan(PatientScan(IN_TREE_PLUGINS));
     OpenRequest request{"sim_npu", "npu", device, {}, nullptr};

@@ -63,7 +63,7 @@ struct Lister {
 deputy_status* AddDevice(const deputy_device_sink* sink, const char* name, uint32_t kind = DEPUTY_DEVICE_NPU) {
   deputy_device_info info{};
   info.struct_size = sizeof info;
-  info.name = AbiStr(name);
+  info.id = info.name = AbiStr(name);
   info.kind = kind;
   info.memory_bytes = 1024;
   return sink->add(sink->self, &info);
@@ -152,7 +152,7 @@ TEST(Devices, AreCopiedInTheirOrder) {
   EXPECT_EQ(devices[1].memory_bytes, 1024u);
 }
 
-TEST(Devices, TwoOfOneNameAreRejected) {
+TEST(Devices, TwoOfOneIdAreRejected) {
   Lister lister;
   lister.enumerate = [](const deputy_device_sink* sink) {
     deputy_status* first = AddDevice(sink, "npu");
@@ -162,7 +162,7 @@ TEST(Devices, TwoOfOneNameAreRejected) {
   Status failure;
   const auto rejection = EnumerateDevices(lister.table, lister.services.table(), devices, failure);
   ASSERT_TRUE(rejection);
-  EXPECT_EQ(rejection->text, "enumerate of 'lister': two devices are called 'npu'");
+  EXPECT_EQ(rejection->text, "enumerate of 'lister': two devices have the id 'npu'");
 }
 
 TEST(Devices, DelegateThatCannotLookIsNotAvailable) {

@@ -209,7 +209,7 @@ TEST(ElfGate, MissingNoteIsRefused) { EXPECT_EQ(ReasonOf(GateFixture("no_note"))
 
 TEST(ElfGate, R75_NextMinorAbiIsRefusedWithBothVersions) {
   EXPECT_EQ(ReasonOf(GateFixture("wrong_abi")), RejectReason::kAbiMismatch);
-  EXPECT_EQ(TextOf(GateFixture("wrong_abi")), "is built for plugin ABI 0.2 and needs 0.2, this host has 0.1");
+  EXPECT_EQ(TextOf(GateFixture("wrong_abi")), "is built for plugin ABI 0.3 and needs 0.3, this host has 0.2");
 }
 
 TEST(ElfGate, ManifestThatIsNotUtf8IsRefused) {

@@ -48,7 +48,7 @@ const Row kRows[] = {
     {"bad_note", "refused: bad-note", "'id' occurs twice"},
     {"bad_utf8_note", "refused: bad-utf8", "not UTF-8", "R90"},
     {"bad_environment", "refused: bad-note", "LD_PRELOAD"},
-    {"wrong_abi", "refused: abi-mismatch", "ABI 0.2", "R75"},
+    {"wrong_abi", "refused: abi-mismatch", "ABI 0.3", "R75"},
     {"needs_impossible_cpu", "refused: needs-cpu-feature", "avx9000"},
     {"sanitizer", "refused: sanitizer-mismatch", "sanitizer"},
     {"executable_stack", "refused: executable-stack", "-z noexecstack", "R83"},
@@ -70,7 +70,7 @@ const Row kRows[] = {
     // Its tables.
     {"crash_in_query", "refused: probe-crashed", "SIGABRT in its entry function", "R87"},
     {"throws_in_query", "refused: threw", "its deputy_plugin_query_v1 threw an exception", "R95"},
-    {"null_table", "refused: no-table", "does not support a host with plugin ABI 0.1", "R76"},
+    {"null_table", "refused: no-table", "does not support a host with plugin ABI 0.2", "R76"},
     {"short_struct_size", "refused: bad-table", "has the invalid struct_size 16", "R75"},
     {"garbage_struct_size", "refused: bad-table", "3735928559", "R75"},
     {"null_slots", "refused: bad-table", "has no 'execute'", "R76"},
@@ -212,6 +212,21 @@ const Row kRows[] = {
     {"wrong_second_output", "compiled", "", "", "partitions.models"},
     {"wrong_under_executables", "compiled", "", "", "execution.threads_executables"},
     {"wrong_under_instances", "compiled", "", "", "execution.threads_instances"},
+    {"drops_nan", "compiled", "", "", "numerics.Relu"},
+    {"rounds_to_bfloat", "compiled", "", "", "numerics.Relu"},
+    {"counts_in_16_bits", "compiled", "", "", "numerics.Relu"},
+    {"wrong_tails", "compiled", "", "", "numerics.Relu"},
+    {"caches_by_address", "compiled", "", "", "state.Relu"},
+    {"breaks_after_refusal", "compiled", "", "", "state.Relu"},
+    {"leaks_slowly", "compiled", "", "", "leaks.thousands"},
+    {"remembers_answers", "compiled", "", "", "lifecycle.query_order"},
+    {"ignores_flags", "compiled", "", "", "calls.flags"},
+    {"cancels_the_next", "compiled", "", "", "calls.cancel"},
+    {"wrong_at_low_power", "compiled", "", "", "calls.hints"},
+    {"fails_when_cancelled", "compiled", "", "", "calls.control"},
+    {"progress_beyond_end", "compiled", "", "", "numerics.Relu"},
+    {"wrong_open_extents", "compiled", "", "", "shapes.allocated"},
+    {"narrow_and_wrong", "compiled", "", "", "numerics.Relu: what it takes is searched for"},
     {"misbehaves", "compiled", "", "R96", "sound: its faults are asked for, in the environment"},
     {"takes_open_extents", "compiled", "", "", "sound"},
     // Sound alone: two of them are wrong beside another.
@@ -245,7 +260,7 @@ std::string VerdictOf(const Row& row) {
     return std::string(stage) + ": " + StatusCodeName(status.code()) + ": " + status.ToString();
   };
   if (row.verdict == std::string_view("hangs")) alarm(1);
-  OpenRequest request{ids[0], "entry", 0, {}, nullptr};
+  OpenRequest request{ids[0], "entry", "", {}, nullptr};
   request.helpers = &DefaultPartitionHelpers();
   const Result<std::unique_ptr<Delegate>> opened = registry.Open(request);
   if (!opened.ok()) return failed("open", opened.status());

@@ -2,11 +2,15 @@
 #include "plugin/proxy/host_services.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
+#include <fstream>
+#include <tuple>
 
 #include "base/cancellation.hpp"
+#include "base/file.hpp"
 #include "plugin/checks/handles.hpp"
 #include "plugin/proxy/graph_handle.hpp"
 #include "unit/plugin/support.hpp"
@@ -93,6 +97,145 @@ TEST_F(HostTable, SymbolsAndUnknownExtentsAreMinusOne) {
   ASSERT_EQ(info.rank, 4u);
   EXPECT_EQ(std::vector<int64_t>(info.dims, info.dims + 4), (std::vector<int64_t>{-1, 3, -1, 8}));
   EXPECT_EQ(info.flags, uint32_t{DEPUTY_VALUE_GRAPH_INPUT});
+}
+
+TEST_F(HostTable, ExtentsThatAreNotKnownNameTheirSymbols) {
+  const deputy_value_info info = ReadValue(0);
+  ASSERT_NE(info.extents, nullptr);
+  EXPECT_EQ(info.extents[0].value, -1);
+  EXPECT_NE(info.extents[0].symbol, DEPUTY_NO_SYMBOL);
+  EXPECT_EQ(View(info.extents[0].name), "N");
+  EXPECT_EQ(info.extents[0].minimum, 0);
+  EXPECT_EQ(info.extents[0].maximum, -1);
+  EXPECT_EQ(info.extents[1].value, 3);
+  EXPECT_EQ(info.extents[1].symbol, DEPUTY_NO_SYMBOL);
+  EXPECT_EQ(info.extents[2].symbol, DEPUTY_NO_SYMBOL) << "unknown, and the model has no name for it";
+  EXPECT_EQ(ReadValue(1).extents, nullptr) << "all extents are known";
+}
+
+TEST_F(HostTable, BytesOfConstantsAreCopied) {
+  float part[2] = {};
+  ASSERT_EQ(host_.constant_read(host_.self, &handle_, 1, 4, sizeof part, part), nullptr);
+  EXPECT_EQ(part[0], 2.0f);
+  EXPECT_EQ(part[1], 3.0f);
+  for (const auto& [value, offset, size] :
+       {std::tuple{1u, 8ull, 8ull}, {1u, 13ull, 0ull}, {1u, ~0ull, 8ull}, {0u, 0ull, 4ull}, {99u, 0ull, 4ull}}) {
+    const StatusHandle refused(host_.constant_read(host_.self, &handle_, value, offset, size, part));
+    ASSERT_NE(refused, nullptr) << value << " " << offset << " " << size;
+    EXPECT_EQ(refused->code, DEPUTY_INVALID_ARGUMENT);
+  }
+}
+
+TEST_F(HostTable, AConstantInMemoryIsInNoFile) {
+  int32_t descriptor = 7;
+  uint64_t offset = 7;
+  const StatusHandle refused(host_.constant_file(host_.self, &handle_, 1, &descriptor, &offset));
+  ASSERT_NE(refused, nullptr);
+  EXPECT_EQ(refused->code, DEPUTY_NOT_FOUND);
+}
+
+TEST_F(HostTable, AStatusCanBeReadAndReleased) {
+  deputy_status* status = host_.constant_read(host_.self, &handle_, 0, 0, 4, nullptr);
+  ASSERT_NE(status, nullptr);
+  EXPECT_EQ(host_.status_code(host_.self, status), DEPUTY_INVALID_ARGUMENT);
+  EXPECT_EQ(View(host_.status_message(host_.self, status)), "the value is not a constant");
+  host_.status_release(host_.self, status);
+  EXPECT_EQ(host_.status_code(host_.self, nullptr), DEPUTY_OK);
+  EXPECT_EQ(View(host_.status_message(host_.self, nullptr)), "");
+  host_.status_release(host_.self, nullptr);
+}
+
+TEST(HostTableOfACheckedDelegate, AReleasedStatusIsNotMissing) {
+  const HostServices services("npu0", nullptr, nullptr, /*check=*/true);
+  const deputy_host& host = *services.table();
+  deputy_status* status = host.status_new(host.self, DEPUTY_INTERNAL, DEPUTY_NO_NODE, "hint", 4);
+  EXPECT_EQ(services.handle_tracker()->statuses_out(), 1u);
+  host.status_release(host.self, status);
+  EXPECT_EQ(services.handle_tracker()->statuses_out(), 0u);
+}
+
+// A graph with a large constant of a file, and a small one.
+struct MappedModel {
+  MappedModel() {
+    std::vector<char> bytes(200000);
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31 >> 3);
+    std::ofstream(folder.path() / "weights", std::ios::binary).write(bytes.data(), 200000);
+    file = MappedFile::Open(folder.path() / "weights").value();
+    graph.mapped.push_back({file->bytes(), file, file->descriptor()});
+    large = Add("large", 64, 100000);
+    small = Add("small", 128, 16);
+    graph.nodes.push_back({"relu", PrimitiveBuilder("", "Relu", 14).Finish(), {large}, {graph.AddValue("y")}, {}});
+  }
+  ValueId Add(const std::string& name, size_t offset, int64_t count) {
+    return graph.AddConstant(name,
+                             Tensor::Wrap(DType::kUint8, {count}, const_cast<uint8_t*>(file->bytes().data()) + offset,
+                                          static_cast<size_t>(count), file)
+                                 .value());
+  }
+  TempFolder folder;
+  std::shared_ptr<const MappedFile> file;
+  Graph graph;
+  ValueId large = 0, small = 0;
+};
+
+TEST(StreamedConstants, OfFilesHaveNoPointerWhereTheyAreLarge) {
+  const MappedModel model;
+  const HostServices services("npu0", nullptr);
+  const deputy_host& host = *services.table();
+  const deputy_graph streamed(OfferAll(model.graph), nullptr, /*streams=*/true), plain(OfferAll(model.graph));
+  deputy_value_info info{};
+  info.struct_size = sizeof info;
+  ASSERT_EQ(host.graph_value_info(host.self, &streamed, model.large, &info), nullptr);
+  EXPECT_EQ(info.constant, nullptr);
+  EXPECT_EQ(info.byte_size, 100000u);
+  EXPECT_NE(info.flags & DEPUTY_VALUE_NOT_RESIDENT, 0u);
+  ASSERT_EQ(host.graph_value_info(host.self, &streamed, model.small, &info), nullptr);
+  EXPECT_NE(info.constant, nullptr);
+  EXPECT_EQ(info.flags & DEPUTY_VALUE_NOT_RESIDENT, 0u);
+  ASSERT_EQ(host.graph_value_info(host.self, &plain, model.large, &info), nullptr);
+  EXPECT_NE(info.constant, nullptr) << "for a delegate that does not announce that it streams";
+}
+
+TEST(StreamedConstants, AreReadFromTheirFile) {
+  const MappedModel model;
+  const HostServices services("npu0", nullptr);
+  const deputy_host& host = *services.table();
+  const deputy_graph graph(OfferAll(model.graph), nullptr, /*streams=*/true);
+  int32_t descriptor = -1;
+  uint64_t offset = 0;
+  ASSERT_EQ(host.constant_file(host.self, &graph, model.large, &descriptor, &offset), nullptr);
+  EXPECT_EQ(offset, 64u);
+  std::vector<uint8_t> by_call(1000), by_file(1000);
+  ASSERT_EQ(host.constant_read(host.self, &graph, model.large, 5000, 1000, by_call.data()), nullptr);
+  ASSERT_EQ(pread(descriptor, by_file.data(), 1000, static_cast<off_t>(offset) + 5000), 1000);
+  EXPECT_EQ(by_call, by_file);
+  EXPECT_TRUE(std::equal(by_call.begin(), by_call.end(), model.file->bytes().data() + 5064));
+}
+
+// x -> QuantizeLinear -> DequantizeLinear, with one scale for each of three channels.
+TEST(Quantization, OfAValueIsThatOfTheNodesAroundIt) {
+  Graph graph;
+  const ValueId x = graph.AddValue("x", {DType::kFloat32, true, {2, 3}});
+  const ValueId scale =
+      graph.AddConstant("scale", Tensor::FromValues<float>(DType::kFloat32, {3}, std::vector<float>{1, 2, 4}).value());
+  const ValueId zero = graph.AddConstant(
+      "zero", Tensor::FromValues<uint8_t>(DType::kUint8, {3}, std::vector<uint8_t>{0, 7, 255}).value());
+  const ValueId q = graph.AddValue("q", {DType::kUint8, true, {2, 3}});
+  graph.nodes.push_back(
+      {"q", PrimitiveBuilder("", "QuantizeLinear", 13).Set("axis", int64_t{-1}).Finish(), {x, scale, zero}, {q}, {}});
+  const HostServices services("npu0", nullptr);
+  const deputy_host& host = *services.table();
+  const deputy_graph handle(OfferAll(graph));
+  deputy_value_info info{};
+  info.struct_size = sizeof info;
+  ASSERT_EQ(host.graph_value_info(host.self, &handle, q, &info), nullptr);
+  ASSERT_NE(info.quantization, nullptr);
+  EXPECT_EQ(info.quantization->axis, 1);
+  ASSERT_EQ(info.quantization->count, 3u);
+  EXPECT_EQ(info.quantization->scales[2], 4.0f);
+  EXPECT_EQ(info.quantization->zero_points[2], 255);
+  ASSERT_EQ(host.graph_value_info(host.self, &handle, x, &info), nullptr);
+  EXPECT_EQ(info.quantization, nullptr);
 }
 
 // Seed row 39.
@@ -182,8 +325,8 @@ TEST_F(HostTable, LogCarriesTheNameOfTheEntry) {
 TEST_F(HostTable, ParallelForWithoutThreadsRunsHere) {
   int64_t sum = 0;
   host_.parallel_for(
-      host_.self, 10, 1, [](void* job, int64_t begin, int64_t end) { *static_cast<int64_t*>(job) += end - begin; },
-      &sum);
+      host_.self, 10, 1,
+      [](void* job, int64_t begin, int64_t end, uint32_t) { *static_cast<int64_t*>(job) += end - begin; }, &sum);
   EXPECT_EQ(sum, 10);
   EXPECT_EQ(host_.thread_count(host_.self), 1u);
 }
@@ -196,9 +339,33 @@ TEST(HostTableWithThreads, ParallelForCoversEverythingOnce) {
   std::atomic<int64_t> sum{0};
   host.parallel_for(
       host.self, 1000, 7,
-      [](void* job, int64_t begin, int64_t end) { *static_cast<std::atomic<int64_t>*>(job) += end - begin; }, &sum);
+      [](void* job, int64_t begin, int64_t end, uint32_t) { *static_cast<std::atomic<int64_t>*>(job) += end - begin; },
+      &sum);
   EXPECT_EQ(sum.load(), 1000);
   EXPECT_EQ(host.thread_count(host.self), 3u);
+}
+
+TEST(HostTableWithThreads, NoTwoRangesOfOneJobRunWithTheSameWorkerAtOnce) {
+  ThreadPool pool(4);
+  const HostServices services("npu0", &pool);
+  struct Job {
+    std::atomic<int> inside[4] = {};
+    std::atomic<bool> wrong{false};
+  } job;
+  services.table()->parallel_for(
+      services.table()->self, 2000, 1,
+      [](void* self, int64_t, int64_t, uint32_t worker) {
+        Job& all = *static_cast<Job*>(self);
+        if (worker >= 4) {
+          all.wrong = true;
+          return;
+        }
+        if (++all.inside[worker] != 1) all.wrong = true;
+        for (int i = 0; i < 200; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
+        --all.inside[worker];
+      },
+      &job);
+  EXPECT_FALSE(job.wrong);
 }
 
 TEST(HostTableWithThreads, ParallelForIsDoneWholeInARunThatWasCancelled) {
@@ -210,7 +377,8 @@ TEST(HostTableWithThreads, ParallelForIsDoneWholeInARunThatWasCancelled) {
   std::atomic<int64_t> sum{0};
   services.table()->parallel_for(
       services.table()->self, 1000, 7,
-      [](void* job, int64_t begin, int64_t end) { *static_cast<std::atomic<int64_t>*>(job) += end - begin; }, &sum);
+      [](void* job, int64_t begin, int64_t end, uint32_t) { *static_cast<std::atomic<int64_t>*>(job) += end - begin; },
+      &sum);
   EXPECT_EQ(sum.load(), 1000);
 }
 

@@ -38,7 +38,7 @@ class OldList : public ::testing::Test {
     graph_.outputs = {node.outputs[0]};
     const Status upgraded = UpgradeGraph(graph_);
     EXPECT_TRUE(upgraded.ok()) << upgraded.ToString();
-    Result<std::unique_ptr<Delegate>> opened = registry_.Open({"old_list", "old", 0, {}, nullptr});
+    Result<std::unique_ptr<Delegate>> opened = registry_.Open({"old_list", "old", "", {}, nullptr});
     EXPECT_TRUE(opened.ok()) << opened.status().ToString();
     std::vector<Verdict> verdicts;
     if (!opened.ok()) return {};

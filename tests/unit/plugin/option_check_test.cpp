@@ -11,13 +11,14 @@ using Given = std::vector<std::pair<std::string, std::string>>;
 
 std::vector<OptionSchema> Schema() {
   return {{"threads", DEPUTY_OPTION_INT, "", "", "1", {}, 1, 8},
-          {"scale", DEPUTY_OPTION_FLOAT, "", "ms", "1", {}, 0.5, 2},
+          {"scale", DEPUTY_OPTION_FLOAT, "", "ms", "1", {}, 0, 0, 0.5, 2},
           {"trace", DEPUTY_OPTION_BOOL, "", "", "false", {}, 0, 0},
           {"soc", DEPUTY_OPTION_STRING, "", "", "", {}, 0, 0},
           {"mode", DEPUTY_OPTION_ENUM, "", "", "exact", {"exact", "fast"}, 0, 0},
-          {"frequency", DEPUTY_OPTION_FREQUENCY, "", "Hz", "3", {}, 2e8, 1.2e9},
+          {"frequency", DEPUTY_OPTION_FREQUENCY, "", "Hz", "3", {}, 0, 0, 2e8, 1.2e9},
           {"level", DEPUTY_OPTION_FREQUENCY, "", "", "3", {}, 0, 0},
-          {"free", DEPUTY_OPTION_INT, "", "", "0", {}, 0, 0}};
+          {"free", DEPUTY_OPTION_INT, "", "", "0", {}, 0, 0},
+          {"seed", DEPUTY_OPTION_INT, "", "", "1", {}, 1, INT64_MAX - 1}};
 }
 
 // The normalized value, or the message of the problem.
@@ -47,6 +48,13 @@ TEST(OptionCheck, WordInPlaceOfANumberIsRefused) {
 }
 
 TEST(OptionCheck, NumberWithoutARangeMayBeAnything) { EXPECT_EQ(Check("free", "-123456"), "-123456"); }
+
+// As doubles these limits would be those of other numbers.
+TEST(OptionCheck, WholeNumbersKeepAllTheirDigits) {
+  EXPECT_EQ(Check("seed", "9223372036854775806"), "9223372036854775806");
+  EXPECT_EQ(Check("seed", "9223372036854775807"),
+            "option 'seed' must be a whole number from 1 to 9223372036854775806, not '9223372036854775807'");
+}
 
 TEST(OptionCheck, RealInRangePasses) { EXPECT_EQ(Check("scale", "0.75"), "0.75"); }
 

@@ -76,7 +76,8 @@ class Stage final : public sdk::PartitionDelegate {
     return {{"Relu", {sdk::DType::kFloat32}, 6, 14}, {"Sigmoid", {}, 0, 0, 1, 4, "slowly"}};
   }
   static sdk::Result<std::vector<sdk::DeviceDescription>> Devices(const sdk::Host&) {
-    return std::vector<sdk::DeviceDescription>{{"left", sdk::DeviceKind::kDsp}, {"right", sdk::DeviceKind::kNpu, 4096}};
+    return std::vector<sdk::DeviceDescription>{{"l", "left", sdk::DeviceKind::kDsp},
+                                               {"r", "right", sdk::DeviceKind::kNpu, 4096}};
   }
   sdk::Verdict Supports(const sdk::NodeView&) override { return sdk::Verdict::Yes(); }
   sdk::Status Groups(const sdk::GraphView& graph, const sdk::GroupSink& sink) override {

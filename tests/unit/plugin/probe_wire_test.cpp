@@ -19,8 +19,8 @@ PluginDescription Example() {
   delegate.flags = DEPUTY_DELEGATE_SERIAL;
   delegate.available = false;
   delegate.unavailable = "no device";
-  delegate.options = {{"frequency", DEPUTY_OPTION_FREQUENCY, "clock", "Hz", "3", {}, 2e8, 1e9},
-                      {"mode", DEPUTY_OPTION_ENUM, "how", "", "exact", {"exact", "fast"}, 0, 0}};
+  delegate.options = {{"frequency", DEPUTY_OPTION_FREQUENCY, "clock", "Hz", "3", {}, 0, 0, 2e8, 1e9},
+                      {"mode", DEPUTY_OPTION_ENUM, "how", "", "exact", {"exact", "fast"}, 0, 0, 0, 0, true}};
   delegate.extensions = {"deputy.options/1"};
   return {"com.example.npu", "Example", "1.2", DEPUTY_ABI_VERSION, {delegate}};
 }

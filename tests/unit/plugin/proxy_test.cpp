@@ -9,6 +9,7 @@
 #include "plugin/checks/handles.hpp"
 #include "plugin/discovery/registry.hpp"
 #include "plugin/discovery/table_check.hpp"
+#include "support/plain_calls.hpp"
 #include "unit/plugin/support.hpp"
 
 namespace deputy::host {
@@ -68,6 +69,8 @@ Actor::Actor() {
   delegate.struct_size = sizeof delegate;
   delegate.id = StrOf("actor");
   delegate.impl = this;
+  delegate.opsets = &deputy::plain::kAnyOpset;
+  delegate.opset_count = 1;
   delegate.get_extension = [](const deputy_delegate* self, const char* id) -> const void* {
     Actor& actor = ActorOf(self->impl);
     if (actor.offers_propose && std::string_view(id) == DEPUTY_EXT_PROPOSE) return &actor.propose;
@@ -86,17 +89,18 @@ Actor::Actor() {
   delegate.query_support = [](deputy_instance* self, const deputy_graph* graph, const deputy_support_sink* sink) {
     return ActorOf(self).support(graph, sink);
   };
-  delegate.compile = [](deputy_instance* self, const deputy_partition* partition,
+  delegate.compile = [](deputy_instance* self, const deputy_compile_args* args,
                         deputy_executable** out) -> deputy_status* {
     Actor& actor = ActorOf(self);
-    if (partition->claim != nullptr) ++actor.compiled_claims;
+    if (args->partition->claim != nullptr) ++actor.compiled_claims;
     if (actor.compile) return actor.compile(out);
     ++actor.compiled;
     *out = As<deputy_executable>(actor);
     return nullptr;
   };
   delegate.executable_destroy = [](deputy_executable* self) { ++ActorOf(self).executables_destroyed; };
-  delegate.context_create = [](deputy_executable* self, deputy_context** out) -> deputy_status* {
+  delegate.context_create = [](deputy_executable* self, const deputy_context_args*,
+                               deputy_context** out) -> deputy_status* {
     Actor& actor = ActorOf(self);
     if (actor.context_create) return actor.context_create(out);
     ++actor.contexts;
@@ -122,7 +126,7 @@ class Proxy : public ::testing::Test {
   // Opens the actor as entry "stage".
   Delegate& Open() {
     EXPECT_TRUE(registry_.AddInProcess(&actor_.plugin, nullptr).ok());
-    Result<std::unique_ptr<Delegate>> opened = registry_.Open({"actor", "stage", 0, {}, nullptr});
+    Result<std::unique_ptr<Delegate>> opened = registry_.Open({"actor", "stage", "", {}, nullptr});
     EXPECT_TRUE(opened.ok()) << opened.status().ToString();
     delegate_ = std::move(opened).value();
     return *delegate_;
@@ -196,7 +200,7 @@ TEST_F(Proxy, PluginOfTheApplicationIsKeptUntilItsLastObjectIsGone) {
   auto keep = std::make_shared<int>(1);
   const std::weak_ptr<int> watch = keep;
   ASSERT_TRUE(registry_.AddInProcess(&actor_.plugin, std::move(keep)).ok());
-  delegate_ = std::move(registry_.Open({"actor", "stage", 0, {}, nullptr})).value();
+  delegate_ = std::move(registry_.Open({"actor", "stage", "", {}, nullptr})).value();
   registry_ = PluginRegistry();
   EXPECT_FALSE(watch.expired());
   delegate_.reset();
@@ -244,6 +248,42 @@ TEST_F(Proxy, R111_UnknownStatusCodeIsAFaultWithItsText) {
             "plugin test.actor (in process): execute: returned a status with the invalid code 9999: odd");
 }
 
+TEST_F(Proxy, ACodeOfTheVendorsOwnIsAnInternalFailureWithItsNumber) {
+  Open();
+  actor_.execute = [&](const deputy_run_args&) { return actor_.Fail(DEPUTY_VENDOR_FIRST + 7, "tile fault"); };
+  const Status status = Run(*Context());
+  EXPECT_EQ(status.code(), StatusCode::kInternal);
+  EXPECT_EQ(status.ToString(), "plugin test.actor (in process): execute: tile fault (the vendor's code 65543)");
+}
+
+TEST_F(Proxy, UnknownFlagsOfATableAreRefused) {
+  actor_.delegate.flags = DEPUTY_DELEGATE_SIMULATED | 0x8000u;
+  EXPECT_NE(registry_.AddInProcess(&actor_.plugin, nullptr)
+                .message()
+                .find("the flags of its 'actor' table have bits that this host does not know: 0x8000"),
+            std::string::npos);
+  actor_.delegate.flags = 0;
+  actor_.plugin.flags = 1;
+  EXPECT_NE(registry_.AddInProcess(&actor_.plugin, nullptr).message().find("the flags of its plugin table"),
+            std::string::npos);
+}
+
+TEST_F(Proxy, ATableWithoutAnOpsetOfOnnxIsRefused) {
+  actor_.delegate.opset_count = 0;
+  EXPECT_NE(registry_.AddInProcess(&actor_.plugin, nullptr).message().find("declares no opset of ONNX's own domain"),
+            std::string::npos);
+}
+
+TEST_F(Proxy, ItsNewestDefinitionsAreThoseOfItsOpsets) {
+  static constexpr deputy_opset kOpsets[] = {{{"", 0}, 14, 0}, {{"com.example", 11}, 3, 0}};
+  actor_.delegate.opsets = kOpsets;
+  actor_.delegate.opset_count = 2;
+  const Delegate& delegate = Open();
+  EXPECT_EQ(delegate.newest_definition(""), 14u);
+  EXPECT_EQ(delegate.newest_definition("com.example"), 3u);
+  EXPECT_EQ(delegate.newest_definition("com.microsoft"), UINT32_MAX);
+}
+
 TEST_F(Proxy, R111_OkWithAnErrorTextIsAFault) {
   Open();
   actor_.execute = [&](const deputy_run_args&) { return actor_.Fail(DEPUTY_OK, "fine"); };
@@ -269,19 +309,6 @@ TEST_F(Proxy, R95_ExceptionFromCloseIsLogged) {
   actor_.delegate.close = [](deputy_instance*) { throw 1; };
   delegate_.reset();
   EXPECT_NE(log_.text().find("close broke its contract"), std::string::npos) << log_.text();
-}
-
-TEST_F(Proxy, OutputOfUnknownExtentIsNotSupported) {
-  Open();
-  const auto context = Context();
-  const int64_t dims[] = {-1};
-  deputy_tensor tensor{};
-  tensor.struct_size = sizeof tensor;
-  tensor.rank = 1;
-  tensor.dims = dims;
-  const deputy_tensor* inputs[] = {nullptr};
-  deputy_tensor* outputs[] = {&tensor};
-  EXPECT_EQ(context->Execute({inputs, outputs}).code(), StatusCode::kNotSupported);
 }
 
 TEST_F(Proxy, FailedSupportQueryLeavesNoAnswers) {
@@ -416,7 +443,7 @@ TEST_F(Proxy, R118_SerialDelegateIsNeverEnteredTwice) {
 // Seed row 1.
 TEST_F(Proxy, TwoEntriesOfOneDelegateAreTwoInstances) {
   Open();
-  const auto second = registry_.Open({"actor", "encore", 1, {}, nullptr});
+  const auto second = registry_.Open({"actor", "encore", "second", {}, nullptr});
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(actor_.opened, 2);
   EXPECT_EQ((*second)->name(), "encore");

@@ -35,7 +35,7 @@ class RegistryOf {
 };
 
 OpenRequest Request(const std::string& delegate, const Options& options = {}) {
-  return {delegate, delegate + "0", 0, options, nullptr};
+  return {delegate, delegate + "0", "", options, nullptr};
 }
 
 // Seed row 35.

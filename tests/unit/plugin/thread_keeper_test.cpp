@@ -142,7 +142,7 @@ TEST(ThreadKeeper, ThreadsOfThePoolAreRestoredAndNamed) {
   ASSERT_TRUE(Returned({"plugin of ranges (i.so)", "execute"}, [&] {
     host.parallel_for(
         host.self, 1000, 1,
-        [](void* job, int64_t, int64_t) {
+        [](void* job, int64_t, int64_t, uint32_t) {
           const CallSite* call = ThreadKeeper::Current();
           if (call == nullptr || call->plugin != "plugin of ranges (i.so)")
             static_cast<std::atomic<int>*>(job)->fetch_add(1);

@@ -25,7 +25,7 @@ struct Bytes {
     const deputy_tensor* inputs[] = {&input};
     deputy_tensor* outputs[] = {&output};
     return RunOnPattern({inputs, outputs}, by_element,
-                        [&] {
+                        [&](const RunArgs&) {
                           ++runs;
                           execute(out.data());
                           return Status();
@@ -122,8 +122,8 @@ TEST(UnwrittenOutput, AFailureEndsTheCheck) {
   Bytes bytes(8);
   deputy_tensor output = bytes.Tensor(bytes.out);
   deputy_tensor* outputs[] = {&output};
-  const auto result =
-      RunOnPattern({{}, outputs}, false, [] { return Status(StatusCode::kDeviceLost, "the device is gone"); });
+  const auto result = RunOnPattern(
+      {{}, outputs}, false, [](const RunArgs&) { return Status(StatusCode::kDeviceLost, "the device is gone"); });
   EXPECT_EQ(result.status().code(), StatusCode::kDeviceLost);
 }
 
@@ -132,7 +132,7 @@ TEST(UnwrittenOutput, WhatSharesMemoryWithAnInputIsNotTouched) {
   deputy_tensor input = bytes.Tensor(bytes.in), output = bytes.Tensor(bytes.in);
   const deputy_tensor* inputs[] = {&input};
   deputy_tensor* outputs[] = {&output};
-  const auto result = RunOnPattern({inputs, outputs}, false, [&] {
+  const auto result = RunOnPattern({inputs, outputs}, false, [&](const RunArgs&) {
     EXPECT_EQ(bytes.in, std::vector<uint8_t>(16, 1));
     return Status();
   });
@@ -145,7 +145,7 @@ TEST(UnwrittenOutput, ADescriptionThatTheRunChangesIsNotFollowed) {
   std::vector<uint8_t> other = Pattern(64);
   deputy_tensor output = bytes.Tensor(bytes.out);
   deputy_tensor* outputs[] = {&output};
-  const auto result = RunOnPattern({{}, outputs}, false, [&] {
+  const auto result = RunOnPattern({{}, outputs}, false, [&](const RunArgs&) {
     output.data = other.data();
     output.byte_size = other.size();
     return Status();
@@ -161,7 +161,7 @@ TEST(UnwrittenOutput, OutputsWithoutBytesOrLeftOutAreNoFault) {
   device.memory = DEPUTY_MEMORY_DEVICE;
   device.byte_size = 4;
   deputy_tensor* outputs[] = {nullptr, &empty, &device};
-  const auto result = RunOnPattern({{}, outputs}, true, [] { return Status(); });
+  const auto result = RunOnPattern({{}, outputs}, true, [](const RunArgs&) { return Status(); });
   ASSERT_TRUE(result.ok());
   EXPECT_FALSE(*result);
 }

@@ -17,6 +17,14 @@ TEST(ExtraOutputs, StandBeforeTheStates) {
   EXPECT_EQ(made.graph.caller_outputs().size(), 2u);
 }
 
+TEST(ExtraOutputs, TheNameOfANodeIsAnsweredWithItsOutputs) {
+  TestGraph made;
+  made.Input("x").Node("a", "Relu", {"x"}).Output("a");
+  made.graph.nodes[0].name = "first";
+  EXPECT_EQ(AddOutputs(made.graph, std::vector<std::string>{"first"}).ToString(),
+            "'first' is a node, not a value; its outputs: 'a'");
+}
+
 TEST(ExtraOutputs, TheValueOfAStateBecomesAnOutputOfTheCallerToo) {
   TestGraph made;
   made.Input("x").Input("state").Node("next", "Add", {"x", "state"}).Node("y", "Relu", {"next"});

@@ -113,7 +113,9 @@ struct BuildDelegateTest : testing::Test {
     ASSERT_EQ(opened.Propose(), nullptr);
     ASSERT_FALSE(host.claims.empty());
     ASSERT_EQ(opened.Compile(host.claims[0], &compiled.executable), nullptr);
-    ASSERT_EQ(fake::StatusPtr(delegate->context_create(compiled.executable, &compiled.context)), nullptr);
+    ASSERT_EQ(fake::StatusPtr(
+                  delegate->context_create(compiled.executable, &deputy::plain::kPlainContext, &compiled.context)),
+              nullptr);
   }
 };
 
@@ -325,8 +327,8 @@ TEST_F(BuildDelegateTest, TwoSessionsOnTwoThreadsGetTheirOwnAnswers) {
   std::atomic<int> wrong{0};
   const auto session = [&](float base, size_t size) {
     deputy_context* contexts[2] = {};
-    if (delegate->context_create(first.executable, &contexts[0]) != nullptr ||
-        delegate->context_create(second.executable, &contexts[1]) != nullptr)
+    if (delegate->context_create(first.executable, &deputy::plain::kPlainContext, &contexts[0]) != nullptr ||
+        delegate->context_create(second.executable, &deputy::plain::kPlainContext, &contexts[1]) != nullptr)
       ++wrong;
     for (int run = 0; run < 500; ++run) {
       std::vector<float> input(size, base + static_cast<float>(run));

@@ -115,7 +115,9 @@ Host::Host() {
         (known ? uint32_t{DEPUTY_VALUE_SHAPE_KNOWN} : 0) | (value.is_constant ? uint32_t{DEPUTY_VALUE_CONSTANT} : 0),
         0,
         value.is_constant ? value.constant.data() : nullptr,
-        value.constant.size() * sizeof(float)};
+        value.constant.size() * sizeof(float),
+        nullptr,
+        nullptr};
     return nullptr;
   };
   table_.graph_inputs = [](void* self, const deputy_graph*, uint32_t* count) -> const deputy_value_id* {
@@ -129,7 +131,7 @@ Host::Host() {
   table_.node_attribute = [](void*, const deputy_graph*, deputy_node_id, const char*,
                              deputy_attribute*) -> deputy_status* { return nullptr; };
   table_.parallel_for = [](void*, int64_t count, int64_t grain, deputy_parallel_fn fn, void* job) {
-    for (int64_t begin = 0; begin < count; begin += grain) fn(job, begin, std::min(count, begin + grain));
+    for (int64_t begin = 0; begin < count; begin += grain) fn(job, begin, std::min(count, begin + grain), 0);
   };
   table_.thread_count = [](void*) { return 1u; };
   table_.clock_ns = [](void* self) { return Of(self).clock_ns; };
@@ -181,12 +183,13 @@ deputy_claim_sink Host::claim_sink() {
 }
 
 Opened::Opened(Host& host, const deputy_delegate* delegate,
-               const std::vector<std::pair<std::string, std::string>>& options, uint32_t device, uint32_t flags)
+               const std::vector<std::pair<std::string, std::string>>& options, const std::string& device,
+               uint32_t flags)
     : host_(host), delegate_(delegate) {
   std::vector<deputy_kv> pairs;
   for (const auto& [key, value] : options) pairs.push_back({Str(key), Str(value)});
   const std::string name = "entry";
-  const deputy_open_args args{sizeof args, device, host.table(), Str(name), pairs.data(), pairs.size(), flags, 0};
+  const deputy_open_args args{sizeof args, flags, host.table(), Str(name), Str(device), pairs.data(), pairs.size(), 1};
   failure_.reset(delegate->open(delegate, &args, &instance_));
 }
 
@@ -223,7 +226,8 @@ StatusPtr Opened::Compile(const Claim& claim, deputy_executable** out) {
                                    static_cast<uint32_t>(claim.outputs.size()),
                                    claim.handle,
                                    Str(name)};
-  return StatusPtr(delegate_->compile(instance_, &partition, out));
+  const deputy::plain::PlainCompile call(&partition);
+  return StatusPtr(delegate_->compile(instance_, call.args(), out));
 }
 
 StatusPtr Execute(const deputy_delegate* delegate, deputy_context* context,

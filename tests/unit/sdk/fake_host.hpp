@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "deputy/sdk/sdk.hpp"
+#include "support/plain_calls.hpp"
 
 namespace fake {
 
@@ -135,7 +136,8 @@ class Host {
 class Opened {
  public:
   Opened(Host& host, const deputy_delegate* delegate,
-         const std::vector<std::pair<std::string, std::string>>& options = {}, uint32_t device = 0, uint32_t flags = 0);
+         const std::vector<std::pair<std::string, std::string>>& options = {}, const std::string& device = {},
+         uint32_t flags = 0);
   ~Opened();
 
   bool ok() const { return instance_ != nullptr; }

@@ -119,7 +119,7 @@ TEST_F(PartitionDelegateTest, CompilesAndRuns) {
   deputy_executable* executable = nullptr;
   deputy_context* context = nullptr;
   ASSERT_EQ(opened.Compile({{0}, {0}, {1}, nullptr}, &executable), nullptr);
-  ASSERT_EQ(fake::StatusPtr(delegate->context_create(executable, &context)), nullptr);
+  ASSERT_EQ(fake::StatusPtr(delegate->context_create(executable, &deputy::plain::kPlainContext, &context)), nullptr);
   std::vector<std::vector<float>> outputs{{0, 0}};
   EXPECT_EQ(fake::Execute(delegate, context, {{3, 4}}, outputs), nullptr);
   EXPECT_EQ(outputs[0], (std::vector<float>{6, 8}));

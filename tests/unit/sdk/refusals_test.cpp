@@ -299,7 +299,8 @@ TEST_F(ClaimsTest, WhatReleaseThrowsDuringAnotherExceptionDoesNotEndTheProcess) 
   const deputy_value_id in = 0, out = 1;
   const deputy_partition partition{sizeof partition, 1, host_.graph(), &node, &in, &out, 1, 1, this, {}};
   deputy_executable* executable = nullptr;
-  const fake::StatusPtr failure(detail::Thunks::Compile(handle(), &partition, &executable));
+  const fake::StatusPtr failure(
+      detail::Thunks::Compile(handle(), deputy::plain::PlainCompile(&partition).args(), &executable));
   ASSERT_NE(failure, nullptr);
   EXPECT_EQ(failure->message, "thrown in CompilePartition");
   EXPECT_EQ(host_.log, kLogged);

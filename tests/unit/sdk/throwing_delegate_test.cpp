@@ -64,7 +64,7 @@ class ThrowingDelegate final : public PartitionDelegate {
   }
   static Result<std::vector<DeviceDescription>> Devices(const Host&) {
     MayThrow("Devices");
-    return std::vector<DeviceDescription>{{"thrower 0"}};
+    return std::vector<DeviceDescription>{{"0", "thrower 0"}};
   }
   static OwnOperators Operators() {
     OwnOperator thrower("com.example", "Thrower", 1);
@@ -196,7 +196,8 @@ fake::StatusPtr LiveThrough(fake::Host& host, const deputy_delegate* table) {
   deputy_partition partition{sizeof partition, 1, host.graph(), &node, &in, &out, 1, 1, nullptr, Text("part")};
   call([&] { return estimate->estimate(opened.instance(), &partition, &answers); });
   deputy_blob blob{sizeof blob, 0, "bytes", 5, nullptr, [](void*) { ++released; }};
-  call([&] { return blobs->restore(opened.instance(), &partition, &blob, &restored); });
+  const deputy::plain::PlainCompile plain(&partition);
+  call([&] { return blobs->restore(opened.instance(), plain.args(), &blob, &restored); });
   deputy_blob_sink bytes{sizeof bytes, 0, nullptr,
                          [](void*, const void*, uint64_t) -> deputy_status* { return nullptr; }};
   deputy_debug_map_sink map{sizeof map, 0, nullptr,
@@ -207,7 +208,7 @@ fake::StatusPtr LiveThrough(fake::Host& host, const deputy_delegate* table) {
   deputy_resize_outcome outcome = DEPUTY_RESIZE_DONE;
   call([&] { return blobs->serialize(executable, &bytes); });
   call([&] { return profiling->debug_map(executable, &map); });
-  call([&] { return table->context_create(executable, &context); });
+  call([&] { return table->context_create(executable, &deputy::plain::kPlainContext, &context); });
   call([&] { return resize->resize(context, &shapes, &outcome); });
   call([&] { return profiling->set_profiling(context, &events); });
   call([&] { return table->execute(context, &run); });

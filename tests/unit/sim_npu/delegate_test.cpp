@@ -58,7 +58,7 @@ struct OneNode {
   }
 
   fake::Host::Answer Ask() {
-    fake::Opened opened(host, SimNpu());
+    fake::Opened opened(host, SimNpu(), {}, "sim-0");
     EXPECT_EQ(opened.QuerySupport(), nullptr);
     return host.answers[0];
   }
@@ -66,14 +66,14 @@ struct OneNode {
   std::vector<float> Run() {
     const fake::Host::Answer answer = Ask();
     EXPECT_EQ(answer.reason, deputy_reason{DEPUTY_REASON_SUPPORTED}) << answer.detail;
-    fake::Opened opened(host, SimNpu());
+    fake::Opened opened(host, SimNpu(), {}, "sim-0");
     fake::Claim partition{{0}, {}, {output}, nullptr};
     for (const deputy_value_id id : inputs)
       if (!host.values[id].is_constant) partition.inputs.push_back(id);
     deputy_executable* executable = nullptr;
     deputy_context* context = nullptr;
     EXPECT_EQ(opened.Compile(partition, &executable), nullptr);
-    EXPECT_EQ(fake::StatusPtr(SimNpu()->context_create(executable, &context)), nullptr);
+    EXPECT_EQ(fake::StatusPtr(SimNpu()->context_create(executable, &deputy::plain::kPlainContext, &context)), nullptr);
     std::vector<std::vector<float>> outputs{std::vector<float>(size_t(Count(host.values[output].dims)))};
     EXPECT_EQ(fake::Execute(SimNpu(), context, given, outputs), nullptr);
     SimNpu()->context_destroy(context);
@@ -89,7 +89,7 @@ TEST(SimNpuDeadline, ARunEndsBeforeAStepThatIsTooLate) {
   deputy_executable* executable = nullptr;
   deputy_context* context = nullptr;
   ASSERT_EQ(opened.Compile({{0}, {node.inputs[0]}, {node.output}, nullptr}, &executable), nullptr);
-  ASSERT_EQ(fake::StatusPtr(SimNpu()->context_create(executable, &context)), nullptr);
+  ASSERT_EQ(fake::StatusPtr(SimNpu()->context_create(executable, &deputy::plain::kPlainContext, &context)), nullptr);
   std::vector<std::vector<float>> outputs{std::vector<float>(6)};
   node.host.clock_ns = 11;
   const fake::StatusPtr late = fake::Execute(SimNpu(), context, node.given, outputs, /*deadline_ns=*/10);
@@ -215,7 +215,7 @@ deputy_device_state StateAfterOneRun(const std::string& frequency) {
   deputy_executable* executable = nullptr;
   deputy_context* context = nullptr;
   EXPECT_EQ(opened.Compile(chain.partition(), &executable), nullptr);
-  EXPECT_EQ(fake::StatusPtr(SimNpu()->context_create(executable, &context)), nullptr);
+  EXPECT_EQ(fake::StatusPtr(SimNpu()->context_create(executable, &deputy::plain::kPlainContext, &context)), nullptr);
   std::vector<std::vector<float>> outputs{std::vector<float>(64 * 256)};
   EXPECT_EQ(fake::Execute(SimNpu(), context, {Numbers(64 * 256, 6)}, outputs), nullptr);
   SimNpu()->context_destroy(context);
@@ -247,7 +247,7 @@ TEST(SimNpu, PartitionThatDoesNotFitItsMemoryIsNotSupported) {
   const auto weights = host.AddConstant("weights", Numbers(1024 * 1024, 5), {1024, 1024});
   const auto x = host.AddValue("x", {1, 1024}), y = host.AddValue("y", {1, 1024});
   host.AddNode({"MatMul", {x, weights}, {y}});
-  fake::Opened opened(host, SimNpu(), {{"memory", "1"}});
+  fake::Opened opened(host, SimNpu(), {{"memory", "1"}}, "sim-0");
   deputy_executable* executable = nullptr;
   const fake::StatusPtr failure = opened.Compile({{0}, {x}, {y}, nullptr}, &executable);
   ASSERT_NE(failure, nullptr);
@@ -259,12 +259,12 @@ TEST(SimNpu, OpenedWithoutTheDeviceCompilesAndRunsNothing) {
   fake::Host host;
   host.AddChain({"Relu"});
   for (fake::Value& value : host.values) value.dims = {2, 2};
-  fake::Opened opened(host, SimNpu(), {}, 0, DEPUTY_OPEN_COMPILE_ONLY);
+  fake::Opened opened(host, SimNpu(), {}, "", DEPUTY_OPEN_COMPILE_ONLY);
   ASSERT_TRUE(opened.ok());
   deputy_executable* executable = nullptr;
   deputy_context* context = nullptr;
   ASSERT_EQ(opened.Compile({{0}, {0}, {1}, nullptr}, &executable), nullptr);
-  const fake::StatusPtr refused(SimNpu()->context_create(executable, &context));
+  const fake::StatusPtr refused(SimNpu()->context_create(executable, &deputy::plain::kPlainContext, &context));
   ASSERT_NE(refused, nullptr);
   EXPECT_EQ(refused->code, deputy_code{DEPUTY_FAILED_PRECONDITION});
   EXPECT_EQ(context, nullptr);

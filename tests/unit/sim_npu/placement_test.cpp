@@ -50,7 +50,7 @@ TEST(SimNpuDevices, AreTwo) {
 
 TEST(SimNpuDevices, NumberThatThereIsNotCannotBeOpened) {
   fake::Host host;
-  const fake::Opened opened(host, TheDelegate(), {}, 2);
+  const fake::Opened opened(host, TheDelegate(), {}, "sim-2");
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.failure()->code, DEPUTY_NOT_FOUND);
 }
@@ -59,7 +59,7 @@ TEST(SimNpuDevices, ClockIsSetAtOpenAndRestoredOnClose) {
   const uint64_t rest = Devices()[1].frequency_hz;
   fake::Host host;
   {
-    const fake::Opened opened(host, TheDelegate(), {{"frequency", "4"}}, 1);
+    const fake::Opened opened(host, TheDelegate(), {{"frequency", "4"}}, "sim-1");
     EXPECT_EQ(Devices()[1].frequency_hz, 1'200'000'000u);
     EXPECT_EQ(Devices()[0].frequency_hz, rest);
   }

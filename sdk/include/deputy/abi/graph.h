@@ -1,9 +1,9 @@
 /* The model as a delegate sees it: nodes and values by number, filled by the host into structs of the caller.
  *
  * A node's number names the same node in every graph handle of one model, and so does a value's. A handle, and the data
- * that these structs point to, live until the function that received the handle returns; only `primitive` and
- * `constant` live as long as the model, and so longer than every claim and executable made from it. The functions that
- * fill these structs are members of deputy_host. */
+ * that these structs point to, live until the function that received the handle returns. Only `primitive` and
+ * `constant` live on, where that function makes claims or an executable: as long as these. The functions that fill
+ * these structs are members of deputy_host. */
 #ifndef DEPUTY_ABI_GRAPH_H
 #define DEPUTY_ABI_GRAPH_H
 

@@ -31,6 +31,7 @@ struct Record {
   deputy_delegate table{};
   std::string id, description;
   OptionSchema schema;
+  bool reads_precision = false;
   std::vector<deputy_option_info> option_infos;
   bool proposes = false, controls_device = false;
   uint32_t extensions = 0;
@@ -56,6 +57,7 @@ struct Record {
 struct Instance {
   Host host;
   std::shared_ptr<Holder> holder;
+  const Record* record = nullptr;
   DelegateBase& delegate() const { return *holder->delegate; }
 };
 struct BoxedExecutable {
@@ -116,6 +118,13 @@ inline Status CheckFlags(uint32_t flags, uint32_t known) {
   if ((flags & ~known) == 0) return {};
   return Status(Code::kInvalidArgument,
                 "flags have bits that this plugin does not know: " + std::to_string(flags & ~known));
+}
+
+// Checks the arguments of compile and restore.
+inline Status CheckCompile(const Instance& instance, const deputy_compile_args& args) {
+  DEPUTY_SDK_RETURN_IF_ERROR(CheckFlags(args.flags, 0));
+  if (args.precision_count == 0 || instance.record->reads_precision) return {};
+  return Status(Code::kNotSupported, "it computes in a precision of its own choice only", args.precision[0].node);
 }
 
 // Fills as much of *out as out->struct_size allows.

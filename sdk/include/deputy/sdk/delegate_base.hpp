@@ -78,6 +78,9 @@ enum : uint32_t {
 // A delegate's class may hide these members with its own:
 //   static OptionSchema Options()           its options; read with options() from Init on
 //   static constexpr uint32_t kFlags        DEPUTY_DELEGATE_SERIAL | DEPUTY_DELEGATE_DYNAMIC_SHAPES | ...
+//   static constexpr bool kReadsPrecision   true: Compile keeps to PartitionView::PrecisionOf, or returns
+//   kNotSupported.
+//                                           Otherwise partitions for which a precision is asked are refused
 //   static Status Probe(const Host&)        checks that everything it needs is present; cheap, no side effects
 //   static std::vector<Capability> Capabilities()                       supported operators, for listings
 //   static Result<std::vector<DeviceDescription>> Devices(const Host&)  devices here; cheap, no side effects
@@ -91,6 +94,7 @@ class DelegateBase {
  public:
   static OptionSchema Options() { return {}; }
   static constexpr uint32_t kFlags = 0;
+  static constexpr bool kReadsPrecision = false;
   static Status Probe(const Host&) { return {}; }
   static std::vector<Capability> Capabilities() { return {}; }
   static Result<std::vector<DeviceDescription>> Devices(const Host&) { return std::vector<DeviceDescription>(); }

@@ -42,7 +42,7 @@ struct ExtensionThunks {
     Blob blob(*given);
     return GuardWithGraph(graph, [&]() -> Status {
       const std::lock_guard<std::mutex> lock(instance.holder->load);
-      DEPUTY_SDK_RETURN_IF_ERROR(CheckFlags(args->flags, 0));
+      DEPUTY_SDK_RETURN_IF_ERROR(CheckCompile(instance, *args));
       const PartitionView view(graph, *args->partition, args);
       auto boxed = std::make_unique<BoxedExecutable>(BoxedExecutable{instance.host, nullptr});
       DEPUTY_SDK_ASSIGN_OR_RETURN(boxed->executable, instance.delegate().RestorePartition(view, std::move(blob)));

@@ -59,7 +59,8 @@ class Host {
   Status Take(deputy_status* status) const {
     if (status == nullptr) return {};
     const deputy_str message = table_->status_message(table_->self, status);
-    Status taken(static_cast<Code>(table_->status_code(table_->self, status)), std::string(ToView(message)));
+    Status taken(static_cast<Code>(table_->status_code(table_->self, status)), std::string(ToView(message)),
+                 table_->status_node(table_->self, status));
     table_->status_release(table_->self, status);
     return taken;
   }

@@ -59,6 +59,7 @@ std::unique_ptr<Record> MakeRecord(std::string id, std::string description,
   record->controls_device = ControlsDevice<D>();
   record->probe = [](const Host& host) { return D::Probe(host); };
   AddPlacement<D>(*record);
+  record->reads_precision = D::kReadsPrecision;
   record->make = std::move(make);
   record->extensions = D::kExtensions;
   record->operators = D::Operators();

@@ -29,7 +29,7 @@ struct Thunks {
       DEPUTY_SDK_ASSIGN_OR_RETURN(
           OptionValues values,
           OptionValues::Parse(record.schema, Span<const deputy_kv>(args->options, size_t(args->option_count))));
-      auto instance = std::make_unique<Instance>(Instance{host, record.make()});
+      auto instance = std::make_unique<Instance>(Instance{host, record.make(), &record});
       const std::lock_guard<std::mutex> lock(instance->holder->load);
       if (!instance->holder->ready) {
         instance->delegate().Attach(host, std::move(values), std::string(ToView(args->name)),
@@ -85,7 +85,7 @@ struct Thunks {
     return GuardWithGraph(graph, [&]() -> Status {
       const std::lock_guard<std::mutex> lock(instance.holder->load);
       const UnusedClaim claim{instance, args->partition->claim};
-      DEPUTY_SDK_RETURN_IF_ERROR(CheckFlags(args->flags, 0));
+      DEPUTY_SDK_RETURN_IF_ERROR(CheckCompile(instance, *args));
       const PartitionView view(graph, *args->partition, args);
       auto boxed = std::make_unique<BoxedExecutable>(BoxedExecutable{instance.host, nullptr});
       DEPUTY_SDK_ASSIGN_OR_RETURN(boxed->executable, instance.delegate().CompilePartition(view, claim.handle));

@@ -53,9 +53,9 @@ typedef struct deputy_ext_profiling {
   /* Maps the ids of events to nodes of the partition, as known at compile (debug handles). Called once per executable,
    * before its first event is read. [any-thread] */
   deputy_status *(*debug_map)(deputy_executable *executable, const deputy_debug_map_sink *sink);
-  /* Turns profiling of the context on (`sink` is not NULL) or off. While it is on, execute may report events to the
-   * sink as they happen; the sink lives until profiling is turned off or the context is destroyed.
-   * [one-call-per-context] */
+  /* Turns profiling of the context on (`sink` is not NULL) or off. While it is on, events may be reported to the sink
+   * as they happen; the host has them when execute, collect or the call that turns profiling off has returned. The sink
+   * lives until profiling is turned off or the context is destroyed. [one-call-per-context] */
   deputy_status *(*set_profiling)(deputy_context *context, const deputy_profile_sink *sink);
   /* Reports, and then discards, the events that were not reported live: for devices that report after the run. Called
    * after each execute while profiling is on. NULL: all events are live. [one-call-per-context] [optional] */

@@ -163,7 +163,8 @@ struct deputy_delegate {
   uint64_t opset_count;
 
   /* Checks that everything the delegate needs is present on this machine. Cheap, no side effects; the failure's message
-   * is the reason. NULL: it needs nothing. [load-time] [optional] */
+   * is the reason. A table of the host that a function of the delegate gets, this one's too, lives as long as the call;
+   * only that of open lives until close returns. NULL: it needs nothing. [load-time] [optional] */
   deputy_status *(*probe)(const deputy_delegate *self, const deputy_host *host);
 
   /* NULL for an unknown id. The table lives as long as the plugin. NULL slot: no extensions. [any-thread] [any-state]

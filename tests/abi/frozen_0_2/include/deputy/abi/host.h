@@ -25,9 +25,10 @@ typedef struct deputy_host {
   /* Frees a status that the plugin does not return, for example the failure of a hint. NULL is allowed. [any-thread]
    * [any-state] */
   void (*status_release)(void *self, deputy_status *status);
-  /* Code and message of a status that has been neither returned nor released; OK and "" for NULL. The message lives as
-   * long as the status. [any-thread] [any-state] */
+  /* Code, node and message of a status that has been neither returned nor released; OK, DEPUTY_NO_NODE and "" for NULL.
+   * The message lives as long as the status. [any-thread] [any-state] */
   deputy_code (*status_code)(void *self, const deputy_status *status);
+  deputy_node_id (*status_node)(void *self, const deputy_status *status);
   deputy_str (*status_message)(void *self, const deputy_status *status);
 
   /* Writes one line of the host's log, marked as the plugin's; lines below the user's log level are dropped. `message`
@@ -58,13 +59,13 @@ typedef struct deputy_host {
   deputy_status *(*constant_read)(void *self, const deputy_graph *graph, deputy_value_id value, uint64_t offset,
                                   uint64_t size, void *to);
   /* The file that a constant is in: a descriptor that is open for reading, owned by the host and open as long as the
-   * model lives, and the offset of the first element, which need not be a multiple of a page. NOT_FOUND when it is in
-   * no file: constant_read copies it. [any-thread] */
+   * constant lives (graph.h), and the offset of the first element, which need not be a multiple of a page. NOT_FOUND
+   * when it is in no file: constant_read copies it. [any-thread] */
   deputy_status *(*constant_file)(void *self, const deputy_graph *graph, deputy_value_id value, int32_t *descriptor,
                                   uint64_t *offset);
 
   /* Reads an attribute by name; type NONE when the node does not have it (its default applies). Pointers live as long
-   * as the model. [any-thread] */
+   * as the primitive (graph.h). [any-thread] */
   deputy_status *(*node_attribute)(void *self, const deputy_graph *graph, deputy_node_id node, const char *name,
                                    deputy_attribute *out);
 

@@ -35,7 +35,7 @@ typedef struct deputy_ext_partition_helpers {
   deputy_status *(*constant_release)(void *self, const deputy_graph *graph, deputy_value_id value);
 
   /* Bytes that travel with the model under a name (its metadata): calibration tables, a vendor's hints. They live as
-   * long as the model. *data is NULL if there is nothing under that name. [load-time] */
+   * long as constants do (graph.h). *data is NULL if there is nothing under that name. [load-time] */
   deputy_status *(*named_data)(void *self, const deputy_graph *graph, deputy_str key, const void **data,
                                uint64_t *size);
 } deputy_ext_partition_helpers;

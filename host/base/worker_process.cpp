@@ -1,9 +1,10 @@
-#include "plugin/discovery/worker_process.hpp"
+#include "base/worker_process.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,13 +44,21 @@ class Owned {
 };
 
 // The child's ends are moved out of the range that the child rearranges, so that no dup2 there can hit one of them.
-bool OpenPipe(Owned& ours, Owned& theirs) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return false;
+bool Keep(const int (&ends)[2], Owned& ours, Owned& theirs) {
   ours.Reset(ends[0]);
   theirs.Reset(fcntl(ends[1], F_DUPFD_CLOEXEC, 10));
   close(ends[1]);
-  return theirs.get() >= 0 && fcntl(ours.get(), F_SETFL, O_NONBLOCK) == 0;
+  return theirs.get() >= 0;
+}
+
+bool OpenPipe(Owned& ours, Owned& theirs) {
+  int ends[2];
+  return pipe2(ends, O_CLOEXEC) == 0 && Keep(ends, ours, theirs) && fcntl(ours.get(), F_SETFL, O_NONBLOCK) == 0;
+}
+
+bool OpenSocket(Owned& ours, Owned& theirs) {
+  int ends[2];
+  return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0 && Keep(ends, ours, theirs);
 }
 
 int Spawn(const std::filesystem::path& program, const std::vector<std::string>& arguments, int reply, int output,
@@ -89,9 +98,10 @@ int Spawn(const std::filesystem::path& program, const std::vector<std::string>& 
 }  // namespace
 
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const std::filesystem::path& program,
-                                                            const std::vector<std::string>& arguments) {
+                                                            const std::vector<std::string>& arguments, ReplyKind kind) {
   Owned reply, their_reply, output, their_output;
-  if (!OpenPipe(reply, their_reply) || !OpenPipe(output, their_output)) return FromErrno(program, errno);
+  const bool opened = kind == ReplyKind::kPipe ? OpenPipe(reply, their_reply) : OpenSocket(reply, their_reply);
+  if (!opened || !OpenPipe(output, their_output)) return FromErrno(program, errno);
   std::unique_ptr<WorkerProcess> process(new WorkerProcess);
   if (const int error = Spawn(program, arguments, their_reply.get(), their_output.get(), &process->pid_)) {
     process->pid_ = -1;
@@ -131,6 +141,10 @@ WorkerProcess::Ready WorkerProcess::Wait(std::chrono::milliseconds timeout, bool
   return ready;
 }
 
+void WorkerProcess::Kill() const {
+  if (pid_ >= 0) kill(-pid_, SIGKILL);
+}
+
 std::optional<int> WorkerProcess::Finish() {
   if (pid_ < 0) return std::nullopt;
   // The group lives as long as its leader is not collected, so the number cannot have been given to others.
@@ -149,6 +163,16 @@ std::optional<int> WorkerProcess::Finish() {
   }
   pid_ = -1;
   return collected;
+}
+
+std::string HowItEnded(const std::optional<int>& status) {
+  if (status && WIFSIGNALED(*status)) {
+    const char* name = sigabbrev_np(WTERMSIG(*status));
+    return name != nullptr ? fmt::format("was ended by SIG{}", name)
+                           : fmt::format("was ended by signal {}", WTERMSIG(*status));
+  }
+  if (status && WIFEXITED(*status)) return fmt::format("ended with exit status {}", WEXITSTATUS(*status));
+  return "ended";
 }
 
 }  // namespace deputy::host

@@ -15,20 +15,24 @@
 
 namespace deputy::host {
 
-// The helper finds the pipe for its answer here.
+// The helper finds the pipe or the socket for its answers here.
 inline constexpr int kWorkerReplyFd = 3;
 
 class WorkerProcess {
  public:
+  // A pipe that does not block, or a socket for both directions that does.
+  enum class ReplyKind { kPipe, kSocket };
+
   // `arguments` follow the program's name. A program that is missing or cannot run is an error.
   static Result<std::unique_ptr<WorkerProcess>> Start(const std::filesystem::path& program,
-                                                      const std::vector<std::string>& arguments);
+                                                      const std::vector<std::string>& arguments,
+                                                      ReplyKind kind = ReplyKind::kPipe);
   // Kills all remaining processes.
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  // Neither blocks. Both end when all holders of the other side have closed it.
+  // Both end when all holders of the other side have closed it.
   int reply_fd() const { return reply_fd_; }
   int output_fd() const { return output_fd_; }  // standard output and standard error
 
@@ -37,6 +41,9 @@ class WorkerProcess {
     bool reply = false, output = false, ended = false;
   };
   Ready Wait(std::chrono::milliseconds timeout, bool watch_reply, bool watch_output);
+
+  // Kills the whole process group, and leaves the process to Finish(). Only before Finish(). [any-thread]
+  void Kill() const;
 
   // Kills the whole process group and collects the process. Its wait status, or nothing when the kernel does not give
   // it up in time or the application has collected it (waitpid(-1), SIGCHLD ignored).
@@ -48,5 +55,8 @@ class WorkerProcess {
   pid_t pid_ = -1;
   int pid_fd_ = -1, reply_fd_ = -1, output_fd_ = -1;
 };
+
+// "was ended by SIGSEGV", "ended with exit status 1": of a wait status, as Finish() gives it.
+std::string HowItEnded(const std::optional<int>& status);
 
 }  // namespace deputy::host

@@ -1,0 +1,123 @@
+// A call to a worker process: sends the arguments, answers the worker's callbacks while it waits, and takes the result.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "deputy/abi/delegate.h"
+#include "deputy/abi/ext/blob.h"
+#include "deputy/abi/ext/devices.h"
+#include "deputy/abi/ext/estimate.h"
+#include "deputy/abi/ext/operators.h"
+#include "deputy/abi/ext/partition_helpers.h"
+#include "deputy/abi/ext/profiling.h"
+#include "deputy/abi/ext/propose.h"
+#include "isolation/worker_link.hpp"
+
+namespace deputy::host {
+
+// What the worker may use while a call is in progress: what the real function would have been given. A callback for
+// anything else is not in the protocol.
+struct CallScope {
+  const deputy_host* host = nullptr;
+  const deputy_graph* graph = nullptr;
+  const deputy_control* control = nullptr;
+  const deputy_support_sink* support = nullptr;
+  const deputy_claim_sink* claims = nullptr;
+  const deputy_group_sink* groups = nullptr;
+  const deputy_device_sink* devices = nullptr;
+  const deputy_estimate_sink* estimate = nullptr;
+  const deputy_type_sink* types = nullptr;
+  const deputy_debug_map_sink* debug_map = nullptr;
+  const deputy_blob_sink* blob = nullptr;
+  const deputy_run_args* run = nullptr;
+};
+
+// The result of a call, in this process.
+struct CallResult {
+  bool failed = false;
+  deputy_code code = DEPUTY_OK;
+  deputy_node_id node = DEPUTY_NO_NODE;
+  std::string message;
+
+  static CallResult Failure(deputy_code code, std::string message) {
+    return {true, code, DEPUTY_NO_NODE, std::move(message)};
+  }
+  // The failure as a status of the host, or NULL.
+  deputy_status* ToStatus(const deputy_host* host) const;
+};
+
+// The form of a host's table that its worker needs.
+HostForm FormOf(const deputy_host* host);
+
+class RemoteCall {
+ public:
+  // Takes a channel. `scope` outlives the call.
+  RemoteCall(WorkerLink& link, Function function, const CallScope& scope)
+      : link_(link), function_(function), scope_(scope), channel_(link.Acquire()) {}
+  ~RemoteCall() {
+    if (channel_ != nullptr && sound_) link_.Release(std::move(channel_));
+  }
+  RemoteCall(const RemoteCall&) = delete;
+  RemoteCall& operator=(const RemoteCall&) = delete;
+
+  // Null when the worker has ended; Make() says so too.
+  Channel* channel() { return channel_.get(); }
+  // A descriptor that goes along with the arguments.
+  void Attach(int descriptor) { descriptors_.push_back(descriptor); }
+
+  // Once. On return `payload` is what the worker sent behind the outcome, or null when it sent nothing valid.
+  template <class Payload, class Args>
+  CallResult Make(const Args& args, std::unique_ptr<Received<Reply<Payload>>>& payload) {
+    WireFrame frame;
+    if (CallResult lost = Transact(Encode(args), frame); lost.failed) return lost;
+    auto reply = std::make_unique<Received<Reply<Payload>>>(std::move(frame));
+    if (!reply->valid()) return Invalid("a result that cannot be read");
+    CallResult result = ResultOf((*reply)->outcome);
+    payload = std::move(reply);
+    return result;
+  }
+  template <class Args>
+  CallResult Make(const Args& args) {
+    std::unique_ptr<Received<Reply<Nothing>>> none;
+    return Make(args, none);
+  }
+
+  // The memory that the worker has asked for an output of extents unknown before the run.
+  struct Allocated {
+    uint32_t output;
+    void* data;  // the host's
+    uint64_t size;
+  };
+  const std::vector<Allocated>& allocated() const { return allocated_; }
+
+  CallResult Invalid(std::string_view what);
+
+ private:
+  CallResult Transact(const std::vector<uint64_t>& words, WireFrame& frame);
+  static CallResult ResultOf(const Outcome& outcome);
+  // False: not in the protocol.
+  bool TakeNotice(WireFrame frame);
+  bool AnswerCallback(WireFrame frame);
+  bool AnswerGraph(WireFrame& frame);
+  bool AnswerConstant(WireFrame& frame);
+  bool AnswerHelper(WireFrame& frame);
+  bool AnswerSink(WireFrame& frame);
+  bool Allocate(WireFrame& frame);
+  template <class Payload>
+  bool Answer(Function function, deputy_status* status, const Payload& payload, const std::vector<int>& with = {});
+
+  WorkerLink& link_;
+  const Function function_;
+  const CallScope& scope_;
+  std::unique_ptr<Channel> channel_;
+  bool sound_ = true;
+  std::vector<int> descriptors_;
+  std::vector<Allocated> allocated_;
+};
+
+}  // namespace deputy::host

@@ -1,0 +1,263 @@
+#include "isolation/worker_link.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <future>
+#include <utility>
+
+#include "base/log.hpp"
+
+namespace deputy::host {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kTimeToEnd{2000};
+constexpr size_t kMostIdleChannels = 64;
+
+deputy_str Str(std::string_view text) { return {text.data(), text.size()}; }
+
+std::string_view View(const deputy_str& text) {
+  return text.data == nullptr ? std::string_view() : std::string_view(text.data, text.size);
+}
+
+}  // namespace
+
+// What the worker writes to its standard output: lines of the log at the level of debugging.
+class WorkerLink::Output {
+ public:
+  explicit Output(std::string source) : source_(std::move(source)) {}
+
+  // Reads what is there. False at the end.
+  bool Take(int descriptor) {
+    std::array<char, 16384> buffer;
+    const ssize_t got = read(descriptor, buffer.data(), buffer.size());
+    if (got == 0) return false;
+    if (got < 0) return errno == EAGAIN || errno == EINTR;
+    for (ssize_t i = 0; i < got; ++i) {
+      const char c = buffer[static_cast<size_t>(i)];
+      if (c == '\n')
+        EndLine();
+      else if (line_.size() < kMaxLine)
+        line_ += c >= ' ' && c != 127 ? c : ' ';
+    }
+    return true;
+  }
+
+ private:
+  static constexpr size_t kMaxLine = 512;
+
+  void EndLine() {
+    if (!line_.empty() && LogEnabled(LogLevel::kDebug, source_)) LogLine(LogLevel::kDebug, source_, line_);
+    line_.clear();
+  }
+
+  std::string source_, line_;
+};
+
+Result<std::unique_ptr<WorkerLink>> WorkerLink::Start(const RemotePluginOptions& options) {
+  std::unique_ptr<WorkerLink> link(new WorkerLink);
+  DEPUTY_RETURN_IF_ERROR(link->Begin(options));
+  return link;
+}
+
+Status WorkerLink::Begin(const RemotePluginOptions& options) {
+  source_ = options.file.filename().string();
+  label_ = fmt::format("plugin {} in its worker process", source_);
+  output_ = std::make_unique<Output>(source_);
+  // The kernel ends the worker with the thread that started it, so that is the one which lives as long.
+  const auto started = std::make_shared<std::promise<Status>>();
+  std::future<Status> result = started->get_future();
+  watcher_ = std::thread([this, options, started] {
+    const std::vector<std::string> arguments{"serve", options.file.string(), std::to_string(getpid())};
+    auto process = WorkerProcess::Start(options.worker, arguments, WorkerProcess::ReplyKind::kSocket);
+    if (!process.ok()) return started->set_value(process.status());
+    process_ = *std::move(process);
+    Status status = AwaitHello(options);
+    if (!status.ok()) process_->Kill();
+    started->set_value(std::move(status));
+    Watch();
+  });
+  Status status = result.get();
+  if (!status.ok()) return std::move(status).At(label_);
+  return {};
+}
+
+Status WorkerLink::AwaitHello(const RemotePluginOptions& options) {
+  const Clock::time_point limit = Clock::now() + options.load_timeout;
+  bool watch_output = true;
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit - Clock::now());
+    if (left.count() <= 0) return Status(StatusCode::kDeadlineExceeded, "was not loaded in time");
+    const WorkerProcess::Ready ready = process_->Wait(left, true, watch_output);
+    if (ready.output) watch_output = output_->Take(process_->output_fd());
+    if (ready.reply) break;
+    if (ready.ended)
+      return Error(StatusCode::kPlugin, "the process {} while it was loaded", HowItEnded(process_->Finish()));
+  }
+  WireFrame frame;
+  if (ReceiveFrame(process_->reply_fd(), frame) != Transfer::kDone)
+    return Error(StatusCode::kPlugin, "the process {} while it was loaded", HowItEnded(process_->Finish()));
+  const bool named = frame.kind == FrameKind::kNotice && frame.function == Function::kHello;
+  hello_ = std::make_unique<Received<Hello>>(std::move(frame));
+  if (!named || !hello_->valid() || hello().version != kWireVersion)
+    return Status(StatusCode::kIncompatible, "its first message cannot be read; is the worker of another version?");
+  if (hello().refusal.size != 0) return Status(StatusCode::kPlugin, std::string(View(hello().refusal)));
+  label_ = fmt::format("plugin {} ({}) in its worker process", View(hello().id), source_);
+  return {};
+}
+
+WorkerLink::~WorkerLink() {
+  if (process_ != nullptr) {
+    shutdown(process_->reply_fd(), SHUT_WR);  // it ends itself
+    std::unique_lock lock(mutex_);
+    idle_.clear();
+    if (!changed_.wait_for(lock, kTimeToEnd, [&] { return ended_.has_value(); })) Kill();
+  }
+  if (watcher_.joinable()) watcher_.join();
+}
+
+void WorkerLink::Kill() {
+  if (!collecting_) process_->Kill();
+}
+
+std::unique_ptr<Channel> WorkerLink::Acquire() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_ || !condemned_.empty()) return nullptr;
+    if (!idle_.empty()) {
+      std::unique_ptr<Channel> channel = std::move(idle_.back());
+      idle_.pop_back();
+      return channel;
+    }
+  }
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return nullptr;
+  auto channel = std::make_unique<Channel>(ends[0]);
+  const Descriptor theirs(ends[1]);
+  SharedRegion page;
+  if (!page.Ensure(sizeof(ChannelPage)).ok()) return nullptr;
+  const int shared = page.TakeNew();
+  channel->page = Mapping::Of(shared, 0, sizeof(ChannelPage), true);
+  if (channel->page == nullptr) return nullptr;
+  const std::lock_guard lock(sending_);
+  // Where this fails the worker has ended, which the first use of the channel shows.
+  (void)SendFrame(process_->reply_fd(), FrameKind::kNotice, Function::kNewChannel, Encode(Nothing()),
+                  {theirs.get(), shared});
+  return channel;
+}
+
+bool WorkerLink::has_ended() {
+  const std::lock_guard lock(mutex_);
+  return ended_ || !condemned_.empty();
+}
+
+void WorkerLink::Release(std::unique_ptr<Channel> channel) {
+  const std::lock_guard lock(mutex_);
+  if (!ended_ && condemned_.empty() && idle_.size() < kMostIdleChannels) idle_.push_back(std::move(channel));
+}
+
+std::string WorkerLink::Condemn(std::string_view fault) {
+  std::string text = fmt::format("{} sent {}", label_, fault);
+  const std::lock_guard lock(mutex_);
+  if (!ended_ && condemned_.empty()) {
+    condemned_ = fmt::format("sent {}", fault);
+    Kill();
+    idle_.clear();
+  }
+  return text;
+}
+
+std::string WorkerLink::HowLost() {
+  std::unique_lock lock(mutex_);
+  // A closed channel and an end that is not yet seen are moments apart; a worker that closes one without reason is not
+  // waited for.
+  constexpr std::chrono::milliseconds kMoment{2000};
+  if (!changed_.wait_for(lock, kMoment, [&] { return ended_.has_value(); })) {
+    if (condemned_.empty()) condemned_ = "closed a channel";
+    Kill();
+    changed_.wait_for(lock, kTimeToEnd, [&] { return ended_.has_value(); });
+  }
+  if (!condemned_.empty()) return fmt::format("{} was ended, because it {}", label_, condemned_);
+  return fmt::format("{} {}", label_, ended_.value_or("cannot be reached"));
+}
+
+void WorkerLink::Cancel(uint64_t context, uint64_t run) {
+  const std::lock_guard lock(sending_);
+  (void)SendFrame(process_->reply_fd(), FrameKind::kNotice, Function::kCancel, Encode(TwoNumbers{context, run}));
+}
+
+void WorkerLink::RememberHost(uint64_t key, const deputy_host* host) {
+  const std::lock_guard lock(hosts_mutex_);
+  hosts_[key] = host;
+}
+
+void WorkerLink::ForgetHost(uint64_t key) {
+  const std::lock_guard lock(hosts_mutex_);
+  hosts_.erase(key);
+}
+
+void WorkerLink::Log(const LogForm& line) {
+  const std::lock_guard lock(hosts_mutex_);  // the host does not go away meanwhile
+  const auto found = hosts_.find(line.host);
+  const deputy_str text = line.message.data == nullptr ? Str("") : line.message;
+  if (found != hosts_.end()) return found->second->log(found->second->self, line.level, text.data, text.size);
+  const auto level =
+      static_cast<LogLevel>(std::clamp<deputy_log_level>(line.level, DEPUTY_LOG_DEBUG, DEPUTY_LOG_ERROR));
+  if (!hosts_.empty()) {
+    const deputy_host& first = *hosts_.begin()->second;
+    return first.log(first.self, line.level, text.data, text.size);
+  }
+  if (LogEnabled(level, source_)) LogLine(level, source_, View(text));
+}
+
+bool WorkerLink::TakeControl() {
+  WireFrame frame;
+  const Transfer got = ReceiveFrame(process_->reply_fd(), frame);
+  if (got == Transfer::kClosed) return false;
+  const bool is_log = got == Transfer::kDone && frame.kind == FrameKind::kNotice && frame.function == Function::kLog;
+  Received<LogForm> line(std::move(frame));
+  if (!is_log || !line.valid()) {
+    Condemn("an invalid message");
+    return false;
+  }
+  Log(*line);
+  return true;
+}
+
+void WorkerLink::Watch() {
+  constexpr std::chrono::minutes kLong{10};
+  bool control = true, output = true;
+  // A worker without its control socket has no way back; the end of the process, which closes it, follows at once.
+  std::optional<Clock::time_point> limit;
+  while (true) {
+    const auto left =
+        limit ? std::chrono::ceil<std::chrono::milliseconds>(*limit - Clock::now()) : std::chrono::milliseconds(kLong);
+    if (left.count() <= 0) break;
+    const WorkerProcess::Ready ready = process_->Wait(left, control, output);
+    if (ready.output) output = output_->Take(process_->output_fd());
+    if (ready.reply) control = TakeControl();
+    if (!control && !limit) limit = Clock::now() + kTimeToEnd;
+    if (ready.ended && !ready.reply) break;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    collecting_ = true;
+  }
+  std::string how = HowItEnded(process_->Finish());
+  for (int i = 0; output && i < 64; ++i) {
+    pollfd more{process_->output_fd(), POLLIN, 0};
+    if (poll(&more, 1, 0) <= 0) break;
+    output = output_->Take(process_->output_fd());
+  }
+  const std::lock_guard lock(mutex_);
+  ended_ = std::move(how);
+  idle_.clear();
+  changed_.notify_all();
+}
+
+}  // namespace deputy::host

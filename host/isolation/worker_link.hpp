@@ -1,0 +1,104 @@
+// The host's end of a worker process that serves a plugin: the process, the channels for calls, and a thread that
+// watches it, takes its log lines, and finds out how it ended. A worker that breaks the protocol is ended.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/status.hpp"
+#include "base/worker_process.hpp"
+#include "deputy/abi/host.h"
+#include "isolation/frame.hpp"
+#include "isolation/shared_memory.hpp"
+
+namespace deputy::host {
+
+struct RemotePluginOptions {
+  std::filesystem::path worker;  // the program deputy-worker
+  std::filesystem::path file;    // the plugin
+  // For the load of the library and its entry function.
+  std::chrono::milliseconds load_timeout{30000};
+};
+
+// A socket on which one call at a time is in progress, and the memory of its runs.
+struct Channel {
+  explicit Channel(int descriptor) : socket(descriptor) {}
+
+  Descriptor socket;
+  std::unique_ptr<Mapping> page;  // a ChannelPage
+  SharedRegion tensors;
+  std::map<uint32_t, SharedRegion> outputs;  // of runs that size their outputs, by output
+};
+
+class WorkerLink {
+ public:
+  // Starts the process and waits for its first message.
+  static Result<std::unique_ptr<WorkerLink>> Start(const RemotePluginOptions& options);
+  // Ends the process; no call is in progress.
+  ~WorkerLink();
+  WorkerLink(const WorkerLink&) = delete;
+  WorkerLink& operator=(const WorkerLink&) = delete;
+
+  Hello& hello() { return **hello_; }
+  // "plugin com.example.npu (npu.so) in its worker process"
+  const std::string& label() const { return label_; }
+
+  // A channel that no other call uses. Null when the worker has ended, and when there is no descriptor or memory for
+  // one, as has_ended() tells. [any-thread]
+  std::unique_ptr<Channel> Acquire();
+  bool has_ended();
+  void Release(std::unique_ptr<Channel> channel);
+  // Ends the worker because of what it sent. Returns the fault, with the label. [any-thread]
+  std::string Condemn(std::string_view fault);
+  // For a channel that was closed: waits until it is known how the worker ended. [any-thread]
+  std::string HowLost();
+
+  // Asks the run of a context to end; never waits. [any-thread]
+  void Cancel(uint64_t context, uint64_t run);
+
+  // The host that log lines of the worker with this key go to, until it is forgotten. [any-thread]
+  void RememberHost(uint64_t key, const deputy_host* host);
+  void ForgetHost(uint64_t key);
+  // [any-thread]
+  void Log(const LogForm& line);
+
+ private:
+  class Output;
+
+  WorkerLink() = default;
+  Status Begin(const RemotePluginOptions& options);
+  Status AwaitHello(const RemotePluginOptions& options);
+  void Watch();
+  bool TakeControl();
+  void Kill();  // with mutex_
+
+  std::unique_ptr<WorkerProcess> process_;
+  std::unique_ptr<Received<Hello>> hello_;
+  std::string label_, source_;
+  std::unique_ptr<Output> output_;
+  std::thread watcher_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::unique_ptr<Channel>> idle_;
+  std::string condemned_;             // why this side ended it
+  std::optional<std::string> ended_;  // how it ended
+  bool collecting_ = false;           // its number may be another process' soon
+
+  std::mutex sending_;  // on the control socket
+  std::mutex hosts_mutex_;
+  std::map<uint64_t, const deputy_host*> hosts_;
+};
+
+}  // namespace deputy::host

@@ -1,0 +1,146 @@
+// Calls of the host that run, resize, serialize, or ask for texts and maps of what was compiled.
+#include <algorithm>
+#include <utility>
+
+#include "worker/served_calls.hpp"
+
+namespace deputy::host {
+namespace {
+
+deputy_status* WriteBlob(void* self, const void* data, uint64_t size) {
+  auto& channel = *static_cast<HostChannel*>(self);
+  constexpr uint64_t kPiece = 1u << 20;
+  const auto* bytes = static_cast<const uint8_t*>(data);
+  if (bytes == nullptr) return channel.Ask(Function::kWriteBlob, WireBytes{nullptr, size});
+  uint64_t done = 0;
+  do {
+    const uint64_t piece = std::min(size - done, kPiece);
+    if (deputy_status* refused = channel.Ask(Function::kWriteBlob, WireBytes{bytes + done, piece})) return refused;
+    done += piece;
+  } while (done < size);
+  return nullptr;
+}
+
+deputy_status* AddDebugIds(void* self, uint32_t id, const deputy_node_id* nodes, uint64_t count) {
+  // More nodes than a frame holds are not those of a partition.
+  constexpr uint64_t kMost = 1u << 24;
+  return static_cast<HostChannel*>(self)->Ask(Function::kAddDebugIds,
+                                              DebugIds{id, {count > kMost ? nullptr : nodes, count}});
+}
+
+}  // namespace
+
+void* ServedCall::At(const void* place, uint64_t size) const {
+  const auto offset = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(place));
+  if (offset == 0) return nullptr;
+  const uint64_t whole = channel_.tensors == nullptr ? 0 : channel_.tensors->size();
+  if (offset > whole || size > whole - offset) EndWorker();
+  return channel_.tensors->data() + offset;
+}
+
+void ServedCall::Bind(RunForm& run, std::vector<std::unique_ptr<Descriptor>>& descriptors) {
+  if (!descriptors.empty()) channel_.tensors = Mapping::Of(descriptors.front()->get(), 0, run.region_size, true);
+  deputy_run_args& args = run.args;
+  for (const auto& [tensors, count] :
+       {std::pair{args.inputs, args.input_count}, std::pair{args.outputs, args.output_count}})
+    for (uint32_t i = 0; tensors != nullptr && i < count; ++i)
+      // Decoded just now, and this process' own.
+      if (auto* tensor = const_cast<deputy_tensor*>(tensors[i])) tensor->data = At(tensor->data, tensor->byte_size);
+  args.scratch = At(args.scratch, args.scratch_size);
+  run_ = &args;
+}
+
+deputy_status* ServedCall::Allocate(void* self, uint32_t output, const int64_t* dims, uint32_t rank, void** data) {
+  auto& call = *static_cast<ServedCall*>(self);
+  HostChannel& channel = call.channel_;
+  const auto reply = channel.Ask<TwoNumbers>(Function::kAllocateOutput, OutputShape{output, 0, dims, rank});
+  if (deputy_status* refused = StatusOf((*reply)->outcome)) return refused;
+  *data = nullptr;
+  const auto [size, region_size] = (*reply)->payload;
+  if (size == 0) return nullptr;
+  std::unique_ptr<Mapping>& region = channel.outputs[output];
+  if (!reply->descriptors().empty()) region = Mapping::Of(reply->descriptors().front()->get(), 0, region_size, true);
+  if (region == nullptr || region->size() < size)
+    return NewStatus(DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "an output cannot be mapped");
+  *data = region->data();
+  return nullptr;
+}
+
+ReplyWords ServedCall::Execute(WireFrame frame) {
+  const auto message = Decode<ObjectCall<RunForm>>(std::move(frame));
+  const auto context = plugin_.contexts.Find((*message)->object);
+  if (context == nullptr) EndWorker();
+  RunForm& run = (*message)->args;
+  Bind(run, message->descriptors());
+  const deputy_output_allocator outputs = allocator();
+  if (run.args.allocator != nullptr) run.args.allocator = &outputs;
+  const deputy_delegate& table = *context->executable->instance->delegate->table;
+  const StatusHandle status = Invoke(table.execute, "execute", [&] { return table.execute(context->raw, &run.args); });
+  EventBuffer::Taken taken;
+  context->events.TakeAll(taken);
+  return ReplyWith(status, taken.events);
+}
+
+ReplyWords ServedCall::Compute(WireFrame frame) {
+  const auto message = Decode<DelegateCallWith<NodeRun>>(std::move(frame));
+  const ServedDelegate& delegate = plugin_.delegate((*message)->call.delegate);
+  WorkerHost* host = plugin_.hosts().Acquire((*message)->call.host);
+  GraphMirror graph(channel_, plugin_.store());
+  RunForm& run = (*message)->args.run;
+  Bind(run, message->descriptors());
+  const deputy_output_allocator outputs = allocator();
+  if (run.args.allocator != nullptr) run.args.allocator = &outputs;
+  const StatusHandle status = Invoke(delegate.operators->compute, "compute", [&] {
+    return delegate.operators->compute(delegate.table, host->table(), graph.handle(), (*message)->args.node, &run.args);
+  });
+  plugin_.hosts().Release(host);
+  return ReplyWith(status);
+}
+
+ReplyWords ServedCall::Resize(WireFrame frame) {
+  const auto message = Decode<ObjectCall<deputy_resize_args>>(std::move(frame));
+  const auto context = plugin_.contexts.Find((*message)->object);
+  if (context == nullptr) EndWorker();
+  deputy_resize_outcome outcome = DEPUTY_RESIZE_DONE;
+  const deputy_ext_resize& resize = *context->executable->instance->delegate->resize;
+  const StatusHandle status =
+      Invoke(resize.resize, "resize", [&] { return resize.resize(context->raw, &(*message)->args, &outcome); });
+  return ReplyWith(status, WireNumber{outcome});
+}
+
+ReplyWords ServedCall::GetText(WireFrame frame) {
+  const bool option = frame.function == Function::kGetOption;
+  const auto message = Decode<ObjectCall<TextRequest>>(std::move(frame));
+  const auto instance = plugin_.instances.Find((*message)->object);
+  if (instance == nullptr) EndWorker();
+  const ServedDelegate& delegate = *instance->delegate;
+  constexpr uint64_t kMost = 1u << 20;
+  const uint64_t capacity = std::min((*message)->args.capacity, kMost);
+  std::vector<char> buffer(capacity + 1);
+  uint64_t size = (*message)->args.size;
+  const StatusHandle status =
+      option ? Invoke(delegate.options->get_option, "get_option",
+                      [&] {
+                        return delegate.options->get_option(instance->raw, (*message)->args.name, buffer.data(),
+                                                            capacity, &size);
+                      })
+             : Invoke(delegate.blob->compatibility, "compatibility",
+                      [&] { return delegate.blob->compatibility(instance->raw, buffer.data(), capacity, &size); });
+  const uint64_t written = status != nullptr ? 0 : size < capacity ? size + 1 : capacity;
+  return ReplyWith(status, WrittenText{size, {reinterpret_cast<const uint8_t*>(buffer.data()), written}});
+}
+
+ReplyWords ServedCall::Serialize(ServedExecutable& executable) {
+  const deputy_blob_sink sink{sizeof sink, 0, &channel_, WriteBlob};
+  const deputy_ext_blob& blob = *executable.instance->delegate->blob;
+  return ReplyWith(Invoke(blob.serialize, "serialize", [&] { return blob.serialize(executable.raw, &sink); }));
+}
+
+ReplyWords ServedCall::AddDebugMap(ServedExecutable& executable) {
+  const deputy_debug_map_sink sink{sizeof sink, 0, &channel_, AddDebugIds};
+  const deputy_ext_profiling& profiling = *executable.instance->delegate->profiling;
+  return ReplyWith(
+      Invoke(profiling.debug_map, "debug_map", [&] { return profiling.debug_map(executable.raw, &sink); }));
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,112 @@
+#include "probing/subject.hpp"
+
+#include <algorithm>
+#include <deque>
+
+#include "random/draft.hpp"
+
+namespace deputy::conformance {
+
+struct Subject::Backing {
+  std::deque<Case> cases;
+  std::deque<ModelCase> models;
+};
+
+namespace {
+
+void Rotate(Tensor& tensor, size_t turn) {
+  const auto rotated = [&](auto& values) {
+    if (values.size() > 1)
+      std::rotate(values.begin(), values.begin() + static_cast<ptrdiff_t>(turn % values.size()), values.end());
+  };
+  if (reference::IsReal(tensor.dtype)) rotated(tensor.real);
+}
+
+// Floats drawn anew in the range of the old ones.
+bool Redraw(Tensor& tensor, uint64_t seed) {
+  if (!reference::IsReal(tensor.dtype) || tensor.count() < 2) return false;
+  const auto [least, most] = std::minmax_element(tensor.real.begin(), tensor.real.end());
+  const double low = *least, high = *most;
+  if (!(low < high)) return false;
+  RandomSource random(seed);
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    tensor.Put(i, std::clamp(low + static_cast<double>(random.Between(0, 4096)) / 4096 * (high - low), low, high));
+  return true;
+}
+
+bool SameShapes(const ShownModel& one, const ShownModel& other) {
+  for (const deputy_value_id id : one.graph.outputs())
+    if (one.ValueOf(id).dims != other.ValueOf(id).dims || one.ValueOf(id).dtype != other.ValueOf(id).dtype)
+      return false;
+  return true;
+}
+
+// Other inputs, or other constants, and what the nodes make of them.
+void Recompute(ModelCase& model) {
+  for (const ModelNode& node : model.nodes) {
+    reference::Inputs operands;
+    for (const size_t input : node.inputs) operands.push_back(&model.values[input].value);
+    model.values[node.outputs[0]].value = reference::Compute(node.node, operands).at(0);
+  }
+}
+
+}  // namespace
+
+Subject::Subject(const Case& tested) : name_(tested.name()), backing_(std::make_shared<Backing>()) {
+  for (size_t turn = 0; turn < kTurns; ++turn) {
+    backing_->cases.push_back(Turned(tested, turn));
+    auto shown = std::make_unique<CaseGraph>(backing_->cases.back());
+    if (turn == 0 || SameShapes(*turns_.front(), *shown)) turns_.push_back(std::move(shown));
+  }
+  Case other = tested;
+  bool differs = false;
+  // Bounds and steps that are constant change shapes, which are compared.
+  for (size_t i = 1; i < other.inputs.size(); ++i)
+    if (other.inputs[i].present && other.inputs[i].constant) differs = Redraw(other.inputs[i].value, 77 + i) || differs;
+  if (!differs) return;
+  backing_->cases.push_back(std::move(other));
+  auto shown = std::make_unique<CaseGraph>(backing_->cases.back());
+  if (SameShapes(*turns_.front(), *shown)) twin_ = std::move(shown);
+}
+
+Subject::Subject(const ModelCase& model) : name_(model.label), backing_(std::make_shared<Backing>()) {
+  for (size_t turn = 0; turn < kTurns; ++turn) {
+    ModelCase other = model;
+    for (const size_t input : other.inputs) Rotate(other.values[input].value, turn);
+    if (turn != 0) Recompute(other);
+    backing_->models.push_back(std::move(other));
+    turns_.push_back(std::make_unique<ModelGraph>(backing_->models.back()));
+  }
+  ModelCase other = model;
+  bool differs = false;
+  for (size_t i = 0; i < other.values.size(); ++i)
+    if (other.values[i].constant) differs = Redraw(other.values[i].value, 77 + i) || differs;
+  if (!differs) return;
+  Recompute(other);
+  backing_->models.push_back(std::move(other));
+  twin_ = std::make_unique<ModelGraph>(backing_->models.back());
+}
+
+std::optional<Loaded> Load(Instance& instance, const ShownModel& shown, std::string* why_not) {
+  why_not->clear();
+  Answer refusal;
+  std::optional<Claim> claim = instance.ClaimAll(shown.graph, &refusal);
+  if (!claim) return std::nullopt;
+  Loaded loaded;
+  loaded.claim = *claim;
+  Outcome outcome;
+  loaded.executable = instance.Compile(shown.graph, *claim, &outcome);
+  if (loaded.executable == nullptr) {
+    // Several nodes together may be refused.
+    if (outcome.code != DEPUTY_NOT_SUPPORTED || claim->nodes.size() == 1)
+      *why_not = "compile fails: " + outcome.ToString();
+    return std::nullopt;
+  }
+  std::string reason;
+  loaded.context = loaded.executable->CreateContext(&reason);
+  if (loaded.context != nullptr) return loaded;
+  *why_not = "context_create fails: " + reason;
+  return std::nullopt;
+}
+
+}  // namespace deputy::conformance

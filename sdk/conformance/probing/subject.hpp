@@ -1,0 +1,43 @@
+// One case or model with several sets of data: the same nodes, shapes and constants, and other values in the inputs.
+// And a twin, which differs in its constants alone.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "case_run.hpp"
+
+namespace deputy::conformance {
+
+class Subject {
+ public:
+  explicit Subject(const Case& tested);
+  explicit Subject(const ModelCase& model);
+
+  const std::string& name() const { return name_; }
+  // Turn 0 is compiled. All have its shapes, also of the outputs.
+  static constexpr size_t kTurns = 5;
+  const ShownModel& turn(size_t number) const { return *turns_[number % turns_.size()]; }
+  // NULL where nothing is constant.
+  const ShownModel* twin() const { return twin_.get(); }
+
+ private:
+  struct Backing;
+  std::string name_;
+  std::shared_ptr<Backing> backing_;  // of the graphs
+  std::vector<std::unique_ptr<ShownModel>> turns_;
+  std::unique_ptr<ShownModel> twin_;
+};
+
+// A subject that is compiled. Members are destroyed in the right order.
+struct Loaded {
+  Claim claim;
+  std::unique_ptr<Executable> executable;
+  std::unique_ptr<Context> context;
+};
+// Nothing where the delegate does not take all nodes; with `why_not` empty then, and otherwise the failure.
+std::optional<Loaded> Load(Instance& instance, const ShownModel& shown, std::string* why_not);
+
+}  // namespace deputy::conformance

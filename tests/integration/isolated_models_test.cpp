@@ -1,0 +1,128 @@
+// The digits model on in-tree plugins that worker processes serve, through the public API: the same answers, bit by
+// bit, as in process; also by several sessions at once, and after the worker was killed.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "deputy/abi/delegate.h"
+#include "deputy/deputy.hpp"
+#include "deputy/sdk/in_process.hpp"
+#include "support/digits.hpp"
+
+extern "C" const deputy_plugin* IsolatedPlugin(const char* worker, const char* file, std::shared_ptr<void>* keep);
+
+namespace deputy {
+namespace {
+
+struct Served {
+  std::shared_ptr<void> keep;
+  const deputy_plugin* plugin = nullptr;
+  std::string name;
+};
+
+// For Context::AddDelegate.
+sdk::InProcessPlugin MakeInProcessPlugin(std::shared_ptr<Served> served, const std::string&) {
+  const deputy_plugin* plugin = served->plugin;
+  std::string name = served->name;
+  return {std::move(served), plugin, std::move(name)};
+}
+
+std::shared_ptr<Served> Plugin(const std::string& name, bool isolated) {
+  auto served = std::make_shared<Served>();
+  served->name = name;
+  const std::string file = std::string(DEPUTY_TEST_PLUGINS "/") + name + ".so";
+  if (isolated) {
+    served->plugin = IsolatedPlugin(DEPUTY_WORKER, file.c_str(), &served->keep);
+  } else {
+    void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    EXPECT_NE(library, nullptr);
+    const auto query = reinterpret_cast<deputy_plugin_query_fn>(dlsym(library, DEPUTY_ENTRY_SYMBOL));
+    served->plugin = query(DEPUTY_ABI_VERSION, nullptr);
+  }
+  EXPECT_NE(served->plugin, nullptr);
+  return served;
+}
+
+class IsolatedModels : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(std::string(DEPUTY_TEST_PLUGINS "/") + GetParam() + ".so"))
+      GTEST_SKIP() << GetParam() << " is not built here";
+  }
+  static Model Built(const std::string& plugin, bool isolated) {
+    Result<Context> context = Context::FromYamlText(
+        "test.yaml", "version: 1\nplugins: {paths: [/nonexistent]}\ncache: {dir: \"off\"}\ndelegates: []\n");
+    EXPECT_TRUE(context.ok()) << context.status().ToString();
+    context->AddDelegate(Plugin(plugin, isolated));
+    Model model;
+    const Status status = model.Build(DEPUTY_TEST_DIGITS, *context);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return model;
+  }
+  static std::vector<pid_t> Workers() {
+    std::vector<pid_t> workers;
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+      std::ifstream list(thread.path() / "children");
+      for (pid_t child = 0; list >> child;) workers.push_back(child);
+    }
+    return workers;
+  }
+
+  LogLines log_;
+};
+
+TEST_P(IsolatedModels, AnswerIsThatOfThePluginInProcess) {
+  const Model here = Built(GetParam(), false), there = Built(GetParam(), true);
+  Session session_here = *here.CreateSession(), session_there = *there.CreateSession();
+  for (const int64_t count : {1, 7, 32}) {
+    const Tensor pictures = Pictures(count, static_cast<uint32_t>(count));
+    const std::vector<float> expected = Answer(session_here, pictures);
+    ASSERT_FALSE(expected.empty());
+    EXPECT_EQ(Answer(session_there, pictures), expected) << count;
+  }
+  EXPECT_EQ(session_there.Placement()->delegates.at(0).nodes, session_here.Placement()->delegates.at(0).nodes);
+  EXPECT_EQ(session_there.Placement()->delegates.at(0).nodes > 0, std::string(GetParam()) != "null");
+  EXPECT_EQ(log_.Count("broke its contract"), 0u) << log_.text();
+}
+
+TEST_P(IsolatedModels, SessionsRunAtOnce) {
+  const Model model = Built(GetParam(), true);
+  Session first = *model.CreateSession();
+  const std::vector<float> expected = Answer(first, Pictures(4));
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      Session session = *model.CreateSession();
+      for (int run = 0; run < 20; ++run) wrong += Answer(session, Pictures(4)) == expected ? 0 : 1;
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_P(IsolatedModels, AnswerComesFromTheCpuOnceTheWorkerIsKilled) {
+  const Model model = Built(GetParam(), true);
+  Session session = *model.CreateSession();
+  const Tensor pictures = Pictures(3);
+  const std::vector<float> before = Answer(session, pictures);
+  const std::vector<pid_t> workers = Workers();
+  ASSERT_EQ(workers.size(), 1u);
+  kill(workers.front(), SIGKILL);
+  const std::vector<float> after = Answer(session, pictures);
+  ASSERT_EQ(after.size(), before.size());
+  for (size_t i = 0; i < after.size(); ++i) EXPECT_NEAR(after[i], before[i], 0.05f) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(InTree, IsolatedModels, testing::Values("sim_npu", "onednn", "null"),
+                         [](const auto& given) { return std::string(given.param); });
+
+}  // namespace
+}  // namespace deputy
