@@ -13,13 +13,12 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 import onnx_bytes
+from settings import Settings
 
-ARGS = None
 SHOWN = {}  # key: the test that shows its effect
 
 NOT_AVAILABLE = "is not available in this version"
@@ -33,58 +32,6 @@ def shows(*keys):
         return test
 
     return note
-
-
-class Settings(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name)
-
-    def environment(self):
-        return {**os.environ, "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "XDG_CACHE_HOME": str(self.scratch / "cache")}
-
-    def deputy(self, *arguments, status=0):
-        done = subprocess.run([ARGS.deputy, *map(str, arguments)], capture_output=True, text=True,
-                              env=self.environment(), timeout=300)  # fmt: skip
-        if status is not None:
-            self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-        return done
-
-    def config(self, body, head="version: 1\nplugins: {paths: [$deputy/plugins]}\n"):
-        path = self.scratch / "c.yaml"
-        path.write_text(head + body)
-        return path
-
-    def fixture(self, name):
-        """A folder with one plugin in it."""
-        folder = self.scratch / f"with_{name}"
-        folder.mkdir(exist_ok=True)
-        shutil.copy(Path(ARGS.fixtures) / f"{name}.so", folder)
-        return folder
-
-    def model(self, nodes=None, initializers=(), shape=(2, 3)):
-        """From x to y; a Relu and a Tanh unless the nodes are given."""
-        path = self.scratch / "m.onnx"
-        x, y = (onnx_bytes.value_info(name, shape) for name in "xy")
-        nodes = nodes or [onnx_bytes.node("Relu", ["x"], ["m"], "body/first"),
-                          onnx_bytes.node("Tanh", ["m"], ["y"], "head/second")]  # fmt: skip
-        path.write_bytes(onnx_bytes.model(nodes, [x], [y], initializers=initializers))
-        return path
-
-    def report(self, config, *arguments, model=None):
-        done = self.deputy("partition", model or self.model(), "--config", config, "--json", *arguments)
-        return json.loads(done.stdout)
-
-    def placed(self, body, *arguments, model=None):
-        """Node to delegate."""
-        nodes = self.report(self.config(body), *arguments, model=model)["nodes"]
-        return {node["name"]: node["delegate"] for node in nodes}
-
-    def operators(self, setting, nodes, initializers=(), shape=(2, 3)):
-        """What is left of the nodes under a setting, by operator."""
-        report = self.report(self.config(""), "--set", setting, model=self.model(nodes, initializers, shape))
-        return [node["op_type"] for node in report["nodes"]]
 
 
 NPU = "delegates: [{name: npu0, delegate: sim_npu}]\n"
@@ -358,7 +305,7 @@ class Effects(Settings):
     def threads_of_a_run(self, count):
         """Threads of the process while it runs a model on the CPU, beside those that one thread needs."""
         config = self.config("delegates: []\n", head="version: 1\nplugins: {paths: [.]}\n")
-        command = [ARGS.deputy, "run", self.model(), "--config", config, "--repeat", "1000000", "--set",
+        command = [self.arguments.deputy, "run", self.model(), "--config", config, "--repeat", "1000000", "--set",
                    f"cpu.threads={count}"]  # fmt: skip
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                               env=self.environment()) as process:  # fmt: skip
@@ -613,5 +560,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--deputy", required=True)
     parser.add_argument("--fixtures", required=True)
-    ARGS, rest = parser.parse_known_args()
+    Settings.arguments, rest = parser.parse_known_args()
     unittest.main(argv=[sys.argv[0], *rest])

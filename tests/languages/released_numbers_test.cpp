@@ -43,7 +43,7 @@ TEST(ReleasedNumbers, PluginThatNeedsOneOneIsRefusedByOneZeroWithThatReason) {
 
 TEST(ReleasedNumbers, PluginsOfTheNextMajorAndOfBetaNumbersAreRefused) {
   EXPECT_EQ(Verdict("small_1_0", 0x20000), "is built for plugin ABI 1.0, this host has 2.0");
-  EXPECT_EQ(Verdict("small_c", k10), "is built for plugin ABI 0.1, this host has 1.0");
+  EXPECT_EQ(Verdict("small_c", k10), "is built for plugin ABI 0.2, this host has 1.0");
 }
 
 }  // namespace

@@ -229,6 +229,7 @@ const Row kRows[] = {
     {"narrow_and_wrong", "compiled", "", "", "numerics.Relu: what it takes is searched for"},
     {"misbehaves", "compiled", "", "R96", "sound: its faults are asked for, in the environment"},
     {"takes_open_extents", "compiled", "", "", "sound"},
+    {"says_priority", "compiled", "", "", "sound"},
     // Sound alone: two of them are wrong beside another.
     {"good", "compiled", "", "", "sound"},
     {"hostile_texts", "compiled", "", "", "sound"},

@@ -1,0 +1,65 @@
+"""A test case that runs the program on small models with a configuration of its own."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import onnx_bytes
+
+
+class Settings(unittest.TestCase):
+    arguments = None  # deputy: the program; fixtures: the folder of plugins
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = Path(scratch.name)
+
+    def environment(self):
+        return {**os.environ, "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "XDG_CACHE_HOME": str(self.scratch / "cache")}
+
+    def deputy(self, *arguments, status=0):
+        done = subprocess.run([self.arguments.deputy, *map(str, arguments)], capture_output=True, text=True,
+                              env=self.environment(), timeout=300)  # fmt: skip
+        if status is not None:
+            self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def config(self, body, head="version: 1\nplugins: {paths: [$deputy/plugins]}\n"):
+        path = self.scratch / "c.yaml"
+        path.write_text(head + body)
+        return path
+
+    def fixture(self, name):
+        """A folder with one plugin in it."""
+        folder = self.scratch / f"with_{name}"
+        folder.mkdir(exist_ok=True)
+        shutil.copy(Path(self.arguments.fixtures) / f"{name}.so", folder)
+        return folder
+
+    def model(self, nodes=None, initializers=(), shape=(2, 3)):
+        """From x to y; a Relu and a Tanh unless the nodes are given."""
+        path = self.scratch / "m.onnx"
+        x, y = (onnx_bytes.value_info(name, shape) for name in "xy")
+        nodes = nodes or [onnx_bytes.node("Relu", ["x"], ["m"], "body/first"),
+                          onnx_bytes.node("Tanh", ["m"], ["y"], "head/second")]  # fmt: skip
+        path.write_bytes(onnx_bytes.model(nodes, [x], [y], initializers=initializers))
+        return path
+
+    def report(self, config, *arguments, model=None):
+        done = self.deputy("partition", model or self.model(), "--config", config, "--json", *arguments)
+        return json.loads(done.stdout)
+
+    def placed(self, body, *arguments, model=None):
+        """Node to delegate."""
+        nodes = self.report(self.config(body), *arguments, model=model)["nodes"]
+        return {node["name"]: node["delegate"] for node in nodes}
+
+    def operators(self, setting, nodes, initializers=(), shape=(2, 3)):
+        """What is left of the nodes under a setting, by operator."""
+        report = self.report(self.config(""), "--set", setting, model=self.model(nodes, initializers, shape))
+        return [node["op_type"] for node in report["nodes"]]
