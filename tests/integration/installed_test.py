@@ -141,7 +141,7 @@ class InstalledTest(unittest.TestCase):
             text = f"delegates:\n  - name: npu0\n    delegate: sim_npu\n    device: {device}\n"
             done = run([self.deputy, "run", self.digits, "--config", self.config(text)])
             self.assertEqual(done.returncode, 2, device + done.stdout + done.stderr)
-            self.assertRegex(done.stderr, r"test\.yaml:6:13: .*no device '.*there is 0 \(SimNPU\), 1 \(SimNPU-XL\)")
+            self.assertRegex(done.stderr, r"test\.yaml:6:13: .*no device '.*devices: 0 \(SimNPU\), 1 \(SimNPU-XL\)")
         done = run([self.deputy, "run", self.digits, "--config", self.config("delegates: [{name: onednn, device: 1}]\n")])
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("it lists no devices, so only 0 exists", done.stderr)

@@ -181,6 +181,7 @@ class Effects(Settings):
             report = self.report(self.config(NPU), "--set", f"delegates.npu0.options.frequency={frequency}")
             self.assertEqual(report["delegates"][0]["device"]["level_requested"], level)
 
+    # Seed row 59.
     @shows("delegates.precision")
     def test_APrecisionThatTheDelegateLacksKeepsNodesOffIt(self):
         """sim_npu computes products in float16 alone."""

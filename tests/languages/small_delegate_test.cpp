@@ -170,11 +170,14 @@ TEST_P(RefusedDelegate, IsNotLoadedAndTheReasonHasBothVersions) {
   ASSERT_TRUE(context.ok()) << context.status().ToString();
   const Status status = model.Build(kModel, *context);
   EXPECT_EQ(status.code(), StatusCode::kPlugin);
+  const Result<PluginListing> listing = context->ListPlugins({});
+  ASSERT_TRUE(listing.ok()) << listing.status().ToString();
+  ASSERT_EQ(listing->plugins.size(), 1U);
+  EXPECT_FALSE(listing->plugins[0].accepted);
   const std::string of = GetParam().id().substr(GetParam().id().find('_') + 1);  // "0_1"
   const std::string version = of.substr(0, of.find('_')) + "." + of.substr(of.find('_') + 1);
-  EXPECT_NE(status.ToString().find("is built for plugin ABI " + version + " and needs " + version + ", this host has "),
-            std::string::npos)
-      << status.ToString();
+  EXPECT_EQ(listing->plugins[0].reason.find("is built for plugin ABI " + version + ", this host has "), 0U)
+      << listing->plugins[0].reason;
 }
 
 INSTANTIATE_TEST_SUITE_P(Frozen, RefusedDelegate, testing::ValuesIn(Files(DEPUTY_TEST_REFUSED)), NameOf);

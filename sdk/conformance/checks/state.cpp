@@ -79,17 +79,17 @@ class StateRun {
 
   // The same names, numbers and shapes with other constants: a cache must not take one for the other.
   std::string Constants() {
-    const ShownModel* twin = subject_.twin();
+    const ShownModel* variant = subject_.variant();
     std::string why_not;
-    if (twin == nullptr) return "";
-    std::optional<Loaded> other = Load(instance_, *twin, &why_not);
+    if (variant == nullptr) return "";
+    std::optional<Loaded> other = Load(instance_, *variant, &why_not);
     if (!other) return why_not;
-    std::string wrong = FaultOfRun(*twin, other->claim, *other->context, computes_in());
+    std::string wrong = FaultOfRun(*variant, other->claim, *other->context, computes_in());
     if (wrong.empty()) wrong = Once(*loaded_.context, 1);
-    if (wrong.empty()) wrong = FaultOfRun(*twin, other->claim, *other->context, computes_in());
+    if (wrong.empty()) wrong = FaultOfRun(*variant, other->claim, *other->context, computes_in());
     if (!wrong.empty()) return "equal nodes with other constants in turns: " + wrong;
     if ((allowed_ & DEPUTY_CONCURRENT_EXECUTABLES) != 0)
-      wrong = Beside([&] { return FaultOfRun(*twin, other->claim, *other->context, computes_in()); }, 8);
+      wrong = Beside([&] { return FaultOfRun(*variant, other->claim, *other->context, computes_in()); }, 8);
     if (!wrong.empty()) return "equal nodes with other constants at once: " + wrong;
     other.reset();
     return After("an executable with other constants was destroyed", Once(*loaded_.context, 2));

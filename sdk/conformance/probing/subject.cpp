@@ -66,7 +66,7 @@ Subject::Subject(const Case& tested) : name_(tested.name()), backing_(std::make_
   if (!differs) return;
   backing_->cases.push_back(std::move(other));
   auto shown = std::make_unique<CaseGraph>(backing_->cases.back());
-  if (SameShapes(*turns_.front(), *shown)) twin_ = std::move(shown);
+  if (SameShapes(*turns_.front(), *shown)) variant_ = std::move(shown);
 }
 
 Subject::Subject(const ModelCase& model) : name_(model.label), backing_(std::make_shared<Backing>()) {
@@ -84,7 +84,7 @@ Subject::Subject(const ModelCase& model) : name_(model.label), backing_(std::mak
   if (!differs) return;
   Recompute(other);
   backing_->models.push_back(std::move(other));
-  twin_ = std::make_unique<ModelGraph>(backing_->models.back());
+  variant_ = std::make_unique<ModelGraph>(backing_->models.back());
 }
 
 std::optional<Loaded> Load(Instance& instance, const ShownModel& shown, std::string* why_not) {

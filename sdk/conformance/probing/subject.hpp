@@ -1,5 +1,5 @@
 // One case or model with several sets of data: the same nodes, shapes and constants, and other values in the inputs.
-// And a twin, which differs in its constants alone.
+// And a variant, which differs in its constants alone.
 #pragma once
 
 #include <memory>
@@ -21,14 +21,14 @@ class Subject {
   static constexpr size_t kTurns = 5;
   const ShownModel& turn(size_t number) const { return *turns_[number % turns_.size()]; }
   // NULL where nothing is constant.
-  const ShownModel* twin() const { return twin_.get(); }
+  const ShownModel* variant() const { return variant_.get(); }
 
  private:
   struct Backing;
   std::string name_;
   std::shared_ptr<Backing> backing_;  // of the graphs
   std::vector<std::unique_ptr<ShownModel>> turns_;
-  std::unique_ptr<ShownModel> twin_;
+  std::unique_ptr<ShownModel> variant_;
 };
 
 // A subject that is compiled. Members are destroyed in the right order.

@@ -29,6 +29,8 @@ TEST(ShowTest, EveryValueHasItsOrigin) {
             "    required: false  # default\n"
             "    options:\n"
             "      frequency: high  # t.yaml:4\n"
+            "    precision: own  # default\n"
+            "    priority: 0  # default\n"
             "    min_nodes: 1  # default\n"
             "    min_flops: 0  # default\n"
             "    on_failure: next  # default\n"
