@@ -42,7 +42,10 @@ class AllocatedOutputs : public AbleDelegate {
   AllocatedOutputs() {
     open_graph_.values[1].type.dims = {kUnknownDim, 4};
     actor_.run = [this](const deputy_run_args& args) {
-      if (calls_) refused_ = calls_(args) != nullptr;
+      if (!calls_) return;
+      deputy_status* status = calls_(args);
+      refused_ = status != nullptr;
+      if (refused_) actor_.host->status_release(actor_.host->self, status);
     };
     output_.struct_size = sizeof output_;
     output_.dtype = DEPUTY_DTYPE_FLOAT32;
