@@ -110,8 +110,20 @@ void VisitDelegate(V& v, D& d) {
   v.Integer(Key{"min_flops", "smallest partition, in floating-point operations; smaller ones go to the next delegate",
                 "1000000"},
             d.min_flops, {0, 1000000000000000000});
-  v.Unavailable(Key{"isolation", "process in which the delegate runs"});
-  v.Unavailable(Key{"timeout", "limit of a run of a partition"});
+  v.Choice(Key{"isolation",
+               "none: the plugin runs in this process, and its crash ends it. process: in a worker process, whose end "
+               "costs time, but no answer",
+               "process"},
+           d.isolation);
+  v.Quantity(Key{"timeout",
+                 "with isolation: process, time of a run of a partition after which the worker is ended; 0ms: no limit",
+                 "500ms"},
+             d.timeout, DurationRange{"0ms", "60min"});
+  v.Quantity(Key{"call_timeout",
+                 "with isolation: process, time without a message in any other call, such as a compilation, after "
+                 "which the worker is ended",
+                 "2min"},
+             d.call_timeout, DurationRange{"10ms", "60min"});
   v.Choice(
       Key{"on_failure",
           "after a failed run: next, the delegates after this one run the partition; fail, the run ends with the error",

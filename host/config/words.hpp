@@ -19,6 +19,7 @@ inline constexpr Word<Trust> kTrust[] = {{Trust::kListed, "listed"}, {Trust::kPr
 inline constexpr Word<AutoUse> kAutoUse[] = {{AutoUse::kOff, "off"}, {AutoUse::kLast, "last"}};
 inline constexpr Word<Fallback> kFallback[] = {{Fallback::kCpu, "cpu"}, {Fallback::kDisabled, "none"}};
 inline constexpr Word<OnFailure> kOnFailure[] = {{OnFailure::kNext, "next"}, {OnFailure::kFail, "fail"}};
+inline constexpr Word<Isolation> kIsolation[] = {{Isolation::kInProcess, "none"}, {Isolation::kProcess, "process"}};
 inline constexpr Word<Precision> kPrecision[] = {{Precision::kOwn, "own"},
                                                  {Precision::kFloat32, "float32"},
                                                  {Precision::kFloat16, "float16"},
@@ -38,6 +39,7 @@ constexpr std::span<const Word<Trust>> Words(Trust) { return kTrust; }
 constexpr std::span<const Word<AutoUse>> Words(AutoUse) { return kAutoUse; }
 constexpr std::span<const Word<Fallback>> Words(Fallback) { return kFallback; }
 constexpr std::span<const Word<OnFailure>> Words(OnFailure) { return kOnFailure; }
+constexpr std::span<const Word<Isolation>> Words(Isolation) { return kIsolation; }
 constexpr std::span<const Word<Precision>> Words(Precision) { return kPrecision; }
 constexpr std::span<const Word<Policy>> Words(Policy) { return kPolicy; }
 constexpr std::span<const Word<VerifyWhen>> Words(VerifyWhen) { return kVerifyWhen; }

@@ -145,6 +145,9 @@ class ExecutionContext {
   virtual ~ExecutionContext() = default;
   // One call at a time per context, of all functions below.
   virtual Status Execute(const RunArgs& args) = 0;
+  // Whether the last Execute failed with kDeviceLost because the device was lost before it: nothing was run, and a new
+  // context of the executable may work at once.
+  virtual bool was_lost_before() const { return false; }
   // Shapes for the following runs: tensors without data, in the order of the partition. After a failure, or kRecompile,
   // the context is as it was.
   virtual Result<ResizeOutcome> Resize(std::span<const deputy_tensor* const>, std::span<const deputy_tensor* const>) {

@@ -297,14 +297,26 @@ Status Execution::RunStep(BoundStep& step, const CancellationToken& token, const
     return RunVerified(step, args, scope);
   Status status = step.context == nullptr ? step.broken : RunContext(*plan_, *step.step, *step.context, args, scope);
   if (step.health == nullptr) return status;
-  if (!status.ok()) return AnswerFailure(step, status, token);
+  if (!status.ok()) return AnswerFailure(step, status, args, scope);
   step.health->delegate().Succeeded();
   return {};
 }
 
-Status Execution::AnswerFailure(BoundStep& step, const Status& failure, const CancellationToken& token) {
-  if (token.Due() || !step.health->delegate().handling().falls_back) return failure;
-  return RunAlternative(step, failure, token);
+Status Execution::AnswerFailure(BoundStep& step, const Status& failure, const RunArgs& args,
+                                const CancellationScope& scope) {
+  const CancellationToken& token = *args.cancellation;
+  if (token.Due()) return failure;
+  Status status = failure;
+  if (step.context != nullptr && step.context->was_lost_before()) {
+    status = CreateContext(step);
+    if (status.ok()) status = RunContext(*plan_, *step.step, *step.context, args, scope);
+    if (status.ok()) {
+      step.health->delegate().Succeeded();
+      return {};
+    }
+  }
+  if (token.Due() || !step.health->delegate().handling().falls_back) return status;
+  return RunAlternative(step, status, token);
 }
 
 // The inputs are copied first: a delegate that changes them must not change what its results are compared with.
@@ -324,7 +336,7 @@ Status Execution::RunVerified(BoundStep& step, const RunArgs& args, const Cancel
     copies.push_back(std::move(copy));
   }
   const Status status = RunContext(*plan_, *step.step, *step.context, args, scope);
-  if (!status.ok()) return AnswerFailure(step, status, *args.cancellation);
+  if (!status.ok()) return AnswerFailure(step, status, args, scope);
   step.health->delegate().Succeeded();
   DEPUTY_RETURN_IF_ERROR(
       fallback_->Verify({*plan_, *step.step, before, step.inputs, step.outputs, *allocator_}, *args.cancellation));

@@ -111,7 +111,7 @@ class Execution {
   Status Placed(const Status& failure, const Step& step) const;
   Status RunStep(BoundStep& step, const CancellationToken& token, const CancellationScope& scope);
   Status RunAlternative(BoundStep& step, const Status& why, const CancellationToken& token);
-  Status AnswerFailure(BoundStep& step, const Status& failure, const CancellationToken& token);
+  Status AnswerFailure(BoundStep& step, const Status& failure, const RunArgs& args, const CancellationScope& scope);
   Status RunVerified(BoundStep& step, const RunArgs& args, const CancellationScope& scope);
   Status TakeOutputs(BoundStep& step, const Execution& from);
   Status RunRegions(BoundStep& step, const CancellationToken& token);

@@ -3,8 +3,49 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace deputy::host {
+namespace {
+
+// A run that is late may still end by itself, because its delegate sees the deadline too.
+constexpr std::chrono::milliseconds kAfterDeadline{1000};
+
+// How long a worker may take for a call: a run as a whole, any other call from one message to the next.
+class TimeLimit {
+ public:
+  TimeLimit(const RemotePluginOptions& options, Function function, const CallScope& scope)
+      : is_run_(function == Function::kExecute || function == Function::kCompute),
+        timeout_(is_run_ ? options.run_timeout : options.call_timeout) {
+    Set();
+    if (scope.run == nullptr || scope.run->deadline_ns == 0) return;
+    const Clock::time_point deadline{std::chrono::nanoseconds(scope.run->deadline_ns) + kAfterDeadline};
+    by_deadline_ = !exists() || deadline < end_;
+    if (by_deadline_) end_ = deadline;
+  }
+
+  bool exists() const { return end_ != Clock::time_point::max(); }
+  bool is_over() const { return exists() && Clock::now() >= end_; }
+  void Renew() {
+    if (!is_run_) Set();
+  }
+  std::string Fault() const {
+    if (by_deadline_) return fmt::format("did not end a run {} ms after its deadline", kAfterDeadline.count());
+    return fmt::format("did not {} within {} ms", is_run_ ? "end a run" : "answer a call", timeout_.count());
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC
+
+  void Set() { end_ = timeout_.count() == 0 ? Clock::time_point::max() : Clock::now() + timeout_; }
+
+  const bool is_run_;
+  const std::chrono::milliseconds timeout_;
+  Clock::time_point end_;
+  bool by_deadline_ = false;
+};
+
+}  // namespace
 
 deputy_status* CallResult::ToStatus(const deputy_host* host) const {
   if (!failed || host == nullptr) return nullptr;
@@ -28,7 +69,7 @@ CallResult RemoteCall::ResultOf(const Outcome& outcome) {
 
 CallResult RemoteCall::Invalid(std::string_view what) {
   sound_ = false;
-  return CallResult::Failure(DEPUTY_INTERNAL, link_.Condemn(what));
+  return CallResult::Failure(DEPUTY_INTERNAL, link_.Condemn(fmt::format("sent {}", what)));
 }
 
 CallResult RemoteCall::Transact(const std::vector<uint64_t>& words, WireFrame& frame) {
@@ -43,13 +84,20 @@ CallResult RemoteCall::Transact(const std::vector<uint64_t>& words, WireFrame& f
   if (sent == Transfer::kTooLarge)
     return CallResult::Failure(DEPUTY_OUT_OF_MEMORY, "the arguments are too large for a worker process");
   if (!sound_) return CallResult::Failure(DEPUTY_DEVICE_LOST, link_.HowLost());
-  const auto look = [&] {
-    if (scope_.control->cancelled(scope_.control->self) != 0) cancelled.store(1, std::memory_order_relaxed);
-  };
-  const FunctionRef<void()> waiting(look);
   const bool looks = scope_.control != nullptr && DEPUTY_HAS_FN(scope_.control, deputy_control, cancelled);
+  TimeLimit limit(link_.options(), function_, scope_);
+  const auto look = [&] {
+    if (looks && scope_.control->cancelled(scope_.control->self) != 0) cancelled.store(1, std::memory_order_relaxed);
+    return !limit.is_over();
+  };
+  const FunctionRef<bool()> waiting(look);
   while (true) {
-    const Transfer got = ReceiveFrame(socket, frame, looks ? &waiting : nullptr);
+    const Transfer got = ReceiveFrame(socket, frame, looks || limit.exists() ? &waiting : nullptr);
+    if (got == Transfer::kGivenUp) {
+      sound_ = false;
+      return CallResult::Failure(DEPUTY_DEVICE_LOST, link_.Condemn(limit.Fault()));
+    }
+    limit.Renew();
     if (got == Transfer::kClosed) {
       sound_ = false;
       return CallResult::Failure(DEPUTY_DEVICE_LOST, link_.HowLost());

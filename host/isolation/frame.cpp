@@ -39,8 +39,18 @@ bool TakeDescriptors(msghdr& message, std::vector<std::unique_ptr<Descriptor>>& 
   return sound;
 }
 
-// Receives exactly `size` bytes.
-Transfer ReceiveBytes(int socket, void* to, size_t size, std::vector<std::unique_ptr<Descriptor>>& descriptors) {
+// Whether the socket is ready for more of a frame in time.
+bool AwaitMore(int socket, short events) {
+  pollfd watched{socket, events, 0};
+  int ready = 0;
+  do ready = poll(&watched, 1, static_cast<int>(std::chrono::milliseconds(kMostStall).count()));
+  while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
+// Receives exactly `size` bytes; waits for the first of them as long as it takes if they begin a frame.
+Transfer ReceiveBytes(int socket, void* to, size_t size, std::vector<std::unique_ptr<Descriptor>>& descriptors,
+                      bool begins) {
   size_t done = 0;
   while (done < size) {
     iovec part{static_cast<char*>(to) + done, size - done};
@@ -50,11 +60,15 @@ Transfer ReceiveBytes(int socket, void* to, size_t size, std::vector<std::unique
     message.msg_iovlen = 1;
     message.msg_control = control.bytes.data();
     message.msg_controllen = control.bytes.size();
-    const ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    const bool blocks = begins && done == 0;
+    const ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | (blocks ? 0 : MSG_DONTWAIT));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) {
       pollfd watched{socket, POLLIN, 0};
-      poll(&watched, 1, -1);
+      if (blocks)
+        poll(&watched, 1, -1);
+      else if (!AwaitMore(socket, POLLIN))
+        return Transfer::kInvalid;
       continue;
     }
     if (got <= 0) return done == 0 || got < 0 ? Transfer::kClosed : Transfer::kInvalid;
@@ -90,13 +104,9 @@ Transfer SendFrame(int socket, FrameKind kind, Function function, const std::vec
     std::memcpy(CMSG_DATA(rights), descriptors.data(), sizeof(int) * descriptors.size());
   }
   while (message.msg_iovlen != 0) {
-    const ssize_t put = sendmsg(socket, &message, MSG_NOSIGNAL);
+    const ssize_t put = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0 && errno == EAGAIN) {
-      pollfd watched{socket, POLLOUT, 0};
-      poll(&watched, 1, -1);
-      continue;
-    }
+    if (put < 0 && errno == EAGAIN && AwaitMore(socket, POLLOUT)) continue;
     if (put < 0) return Transfer::kClosed;
     message.msg_control = nullptr;  // they went with the first byte
     message.msg_controllen = 0;
@@ -114,15 +124,15 @@ Transfer SendFrame(int socket, FrameKind kind, Function function, const std::vec
   return Transfer::kDone;
 }
 
-Transfer ReceiveFrame(int socket, WireFrame& frame, const FunctionRef<void()>* waiting) {
+Transfer ReceiveFrame(int socket, WireFrame& frame, const FunctionRef<bool()>* waiting) {
   frame = {};
   while (waiting != nullptr) {
     pollfd watched{socket, POLLIN, 0};
     if (poll(&watched, 1, kWaitMilliseconds) != 0) break;
-    (*waiting)();
+    if (!(*waiting)()) return Transfer::kGivenUp;
   }
   FrameHead head;
-  const Transfer begun = ReceiveBytes(socket, &head, sizeof head, frame.descriptors);
+  const Transfer begun = ReceiveBytes(socket, &head, sizeof head, frame.descriptors, true);
   if (begun != Transfer::kDone) return begun;
   if (head.magic != kFrameMagic || head.words > kMaxFrameWords || head.descriptors != frame.descriptors.size())
     return Transfer::kInvalid;
@@ -132,7 +142,8 @@ Transfer ReceiveFrame(int socket, WireFrame& frame, const FunctionRef<void()>* w
     const size_t at = frame.words.size();
     const size_t piece = std::min<size_t>(head.words - at, std::max(kPieceWords, at));
     frame.words.resize(at + piece);
-    const Transfer got = ReceiveBytes(socket, frame.words.data() + at, piece * sizeof(uint64_t), frame.descriptors);
+    const Transfer got =
+        ReceiveBytes(socket, frame.words.data() + at, piece * sizeof(uint64_t), frame.descriptors, false);
     if (got == Transfer::kClosed) return Transfer::kInvalid;  // in the middle of a frame
     if (got != Transfer::kDone) return got;
   }

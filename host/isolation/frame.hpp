@@ -3,6 +3,7 @@
 // is taken only for bytes that have arrived.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -38,18 +39,23 @@ struct WireFrame {
 
 enum class Transfer {
   kDone,
-  kClosed,   // the other side has closed the socket, or ended
-  kInvalid,  // it does not keep to the protocol
-  kTooLarge  // nothing was sent
+  kClosed,    // the other side has closed the socket, or ended
+  kInvalid,   // it does not keep to the protocol
+  kTooLarge,  // nothing was sent
+  kGivenUp    // `waiting` has ended the wait
 };
 
-// Sends a frame with copies of the descriptors; blocks while the socket is full. Frames of two threads must not
-// overlap.
+// A frame that has begun to arrive, or to be taken, goes on within this time.
+inline constexpr std::chrono::seconds kMostStall{10};
+
+// Sends a frame with copies of the descriptors; blocks while the socket is full, but not for longer than kMostStall: a
+// socket that is not read counts as closed. Frames of two threads must not overlap.
 Transfer SendFrame(int socket, FrameKind kind, Function function, const std::vector<uint64_t>& words,
                    const std::vector<int>& descriptors = {});
 
-// The next frame. `waiting` is called every few milliseconds until its first byte is there, if it is not null.
-Transfer ReceiveFrame(int socket, WireFrame& frame, const FunctionRef<void()>* waiting = nullptr);
+// The next frame. `waiting` is called every few milliseconds until its first byte is there, if it is not null; false
+// ends the wait.
+Transfer ReceiveFrame(int socket, WireFrame& frame, const FunctionRef<bool()>* waiting = nullptr);
 
 template <class Message>
 std::vector<uint64_t> Encode(const Message& message) {

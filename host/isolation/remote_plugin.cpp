@@ -90,4 +90,9 @@ void RemotePlugin::Shutdown(const deputy_plugin* self) {
   if (plugin.host_ != nullptr) plugin.link_->ForgetHost(reinterpret_cast<uintptr_t>(plugin.host_));
 }
 
+Result<RemoteTable> ServePlugin(const RemotePluginOptions& options) {
+  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<RemotePlugin> plugin, RemotePlugin::Start(options));
+  return RemoteTable{plugin->table(), [plugin] { return plugin->link().has_ended(); }, plugin};
+}
+
 }  // namespace deputy::host

@@ -59,25 +59,27 @@ class WorkerLink::Output {
   std::string source_, line_;
 };
 
+WorkerLink::WorkerLink(const RemotePluginOptions& options) : options_(options) {}
+
 Result<std::unique_ptr<WorkerLink>> WorkerLink::Start(const RemotePluginOptions& options) {
-  std::unique_ptr<WorkerLink> link(new WorkerLink);
-  DEPUTY_RETURN_IF_ERROR(link->Begin(options));
+  std::unique_ptr<WorkerLink> link(new WorkerLink(options));
+  DEPUTY_RETURN_IF_ERROR(link->Begin());
   return link;
 }
 
-Status WorkerLink::Begin(const RemotePluginOptions& options) {
-  source_ = options.file.filename().string();
+Status WorkerLink::Begin() {
+  source_ = options_.file.filename().string();
   label_ = fmt::format("plugin {} in its worker process", source_);
   output_ = std::make_unique<Output>(source_);
   // The kernel ends the worker with the thread that started it, so that is the one which lives as long.
   const auto started = std::make_shared<std::promise<Status>>();
   std::future<Status> result = started->get_future();
-  watcher_ = std::thread([this, options, started] {
-    const std::vector<std::string> arguments{"serve", options.file.string(), std::to_string(getpid())};
-    auto process = WorkerProcess::Start(options.worker, arguments, WorkerProcess::ReplyKind::kSocket);
+  watcher_ = std::thread([this, started] {
+    const std::vector<std::string> arguments{"serve", options_.file.string(), std::to_string(getpid())};
+    auto process = WorkerProcess::Start(options_.worker, arguments, WorkerProcess::ReplyKind::kSocket);
     if (!process.ok()) return started->set_value(process.status());
     process_ = *std::move(process);
-    Status status = AwaitHello(options);
+    Status status = AwaitHello();
     if (!status.ok()) process_->Kill();
     started->set_value(std::move(status));
     Watch();
@@ -87,8 +89,8 @@ Status WorkerLink::Begin(const RemotePluginOptions& options) {
   return {};
 }
 
-Status WorkerLink::AwaitHello(const RemotePluginOptions& options) {
-  const Clock::time_point limit = Clock::now() + options.load_timeout;
+Status WorkerLink::AwaitHello() {
+  const Clock::time_point limit = Clock::now() + options_.call_timeout;
   bool watch_output = true;
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit - Clock::now());
@@ -162,10 +164,10 @@ void WorkerLink::Release(std::unique_ptr<Channel> channel) {
 }
 
 std::string WorkerLink::Condemn(std::string_view fault) {
-  std::string text = fmt::format("{} sent {}", label_, fault);
+  std::string text = fmt::format("its worker process {}", fault);
   const std::lock_guard lock(mutex_);
   if (!ended_ && condemned_.empty()) {
-    condemned_ = fmt::format("sent {}", fault);
+    condemned_ = fault;
     Kill();
     idle_.clear();
   }
@@ -182,8 +184,8 @@ std::string WorkerLink::HowLost() {
     Kill();
     changed_.wait_for(lock, kTimeToEnd, [&] { return ended_.has_value(); });
   }
-  if (!condemned_.empty()) return fmt::format("{} was ended, because it {}", label_, condemned_);
-  return fmt::format("{} {}", label_, ended_.value_or("cannot be reached"));
+  if (!condemned_.empty()) return fmt::format("its worker process was ended, because it {}", condemned_);
+  return fmt::format("its worker process {}", ended_.value_or("cannot be reached"));
 }
 
 void WorkerLink::Cancel(uint64_t context, uint64_t run) {
@@ -222,7 +224,7 @@ bool WorkerLink::TakeControl() {
   const bool is_log = got == Transfer::kDone && frame.kind == FrameKind::kNotice && frame.function == Function::kLog;
   Received<LogForm> line(std::move(frame));
   if (!is_log || !line.valid()) {
-    Condemn("an invalid message");
+    Condemn("sent an invalid message");
     return false;
   }
   Log(*line);

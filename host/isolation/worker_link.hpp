@@ -5,8 +5,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,16 +18,12 @@
 #include "base/worker_process.hpp"
 #include "deputy/abi/host.h"
 #include "isolation/frame.hpp"
+#include "isolation/serve.hpp"
 #include "isolation/shared_memory.hpp"
 
 namespace deputy::host {
 
-struct RemotePluginOptions {
-  std::filesystem::path worker;  // the program deputy-worker
-  std::filesystem::path file;    // the plugin
-  // For the load of the library and its entry function.
-  std::chrono::milliseconds load_timeout{30000};
-};
+;
 
 // A socket on which one call at a time is in progress, and the memory of its runs.
 struct Channel {
@@ -53,13 +47,15 @@ class WorkerLink {
   Hello& hello() { return **hello_; }
   // "plugin com.example.npu (npu.so) in its worker process"
   const std::string& label() const { return label_; }
+  const RemotePluginOptions& options() const { return options_; }
 
   // A channel that no other call uses. Null when the worker has ended, and when there is no descriptor or memory for
   // one, as has_ended() tells. [any-thread]
   std::unique_ptr<Channel> Acquire();
   bool has_ended();
   void Release(std::unique_ptr<Channel> channel);
-  // Ends the worker because of what it sent. Returns the fault, with the label. [any-thread]
+  // Ends the worker because of what it did: "sent an invalid frame". Returns the fault as a sentence.
+  // [any-thread]
   std::string Condemn(std::string_view fault);
   // For a channel that was closed: waits until it is known how the worker ended. [any-thread]
   std::string HowLost();
@@ -76,13 +72,14 @@ class WorkerLink {
  private:
   class Output;
 
-  WorkerLink() = default;
-  Status Begin(const RemotePluginOptions& options);
-  Status AwaitHello(const RemotePluginOptions& options);
+  explicit WorkerLink(const RemotePluginOptions& options);
+  Status Begin();
+  Status AwaitHello();
   void Watch();
   bool TakeControl();
   void Kill();  // with mutex_
 
+  const RemotePluginOptions options_;
   std::unique_ptr<WorkerProcess> process_;
   std::unique_ptr<Received<Hello>> hello_;
   std::string label_, source_;

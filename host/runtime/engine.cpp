@@ -18,6 +18,7 @@
 #include "runtime/entry.hpp"
 #include "runtime/fallback.hpp"
 #include "runtime/identity.hpp"
+#include "runtime/isolated_delegate.hpp"
 #include "runtime/kept_costs.hpp"
 #include "runtime/node_globs.hpp"
 #include "runtime/paths.hpp"
@@ -61,6 +62,8 @@ class EngineBuilder {
                                  [&](const Entry& entry) { return registry_.ProviderOf(entry.delegate) == nullptr; })) {
       ScanOptions options = MakeScanOptions(state_);
       if (!automatic) options.named = DelegatesOf(entries);
+      // A plugin that is to be isolated is not loaded here to be described.
+      options.probe |= std::any_of(entries.begin(), entries.end(), [](const Entry& entry) { return entry.isolated; });
       registry_.Scan(options);
       ReportScan();
       if (!state_.replaced)
@@ -251,12 +254,11 @@ class EngineBuilder {
     request.precision = entry.precision;
     if (engine_->progress)
       request.progress = [engine = engine_.get(), name = entry.name](uint32_t permille, const std::string& step) {
-        const Engine::Compiling& now = engine->compiling;
+        const Engine::Compiling now = engine->compiling();
         engine->Report({ProgressStage::kCompile, name, now.model, now.number, now.count, now.nodes, permille, step});
       };
     engine_->Report({ProgressStage::kOpen, entry.name, entry.delegate});
-    DelegateFactory& factory = state_.factory == nullptr ? registry_ : *state_.factory;
-    Result<std::unique_ptr<Delegate>> opened = factory.Open(request);
+    Result<std::unique_ptr<Delegate>> opened = Open(entry, request);
     if (!opened.ok()) return AsPluginError(std::move(opened).status(), entry);
     engine_->delegates.push_back(std::move(opened).value());
     engine_->plugin_files.push_back(check.provider->path.string());
@@ -267,6 +269,13 @@ class EngineBuilder {
     engine_->tolerances.push_back(entry.tolerance);
     drivers_.push_back(std::move(check.driver));
     return {};
+  }
+
+  Result<std::unique_ptr<Delegate>> Open(const Entry& entry, const OpenRequest& request) {
+    if (state_.factory != nullptr) return state_.factory->Open(request);
+    if (!entry.isolated) return registry_.Open(request);
+    DEPUTY_ASSIGN_OR_RETURN(const LoadedPlugin::Expected file, registry_.FileOf(entry.delegate));
+    return IsolatedDelegate::Open(file, request, {WorkerProgram(), file.path, entry.call_timeout, entry.run_timeout});
   }
 
   // Custom-operator kernels: for nodes that no delegate supports and the CPU does not know.

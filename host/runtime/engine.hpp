@@ -60,17 +60,28 @@ struct Engine {
   std::optional<DumpSettings> dump;
   size_t plans_dumped = 0;                        // of all models, which may have one name; under load_mutex
   std::function<void(const Progress&)> progress;  // may be empty
-  // The partition that is being compiled; with load_mutex held.
+  // The partition that is being compiled. [any-thread]
   struct Compiling {
     std::string model;
     size_t number = 0, count = 0, nodes = 0;
   };
-  mutable Compiling compiling;
+  void SetCompiling(Compiling next) const {
+    const std::lock_guard lock(compiling_mutex_);
+    compiling_ = std::move(next);
+  }
+  Compiling compiling() const {
+    const std::lock_guard lock(compiling_mutex_);
+    return compiling_;
+  }
   void Report(const Progress& stage) const {
     if (progress) progress(stage);
   }
   // Held while delegates answer and compile, which they do for one caller at a time.
   std::mutex load_mutex;
+
+ private:
+  mutable std::mutex compiling_mutex_;
+  mutable Compiling compiling_;
 };
 
 // Of `passes: {...}`, with the kernels of the CPU.

@@ -102,6 +102,14 @@ Entry EntryFromConfig(const DelegateConfig& config) {
   entry.required = *config.required;
   entry.required_origin = config.required.origin;
   entry.handling = HandlingOf(config);
+  entry.isolated = *config.isolation == Isolation::kProcess;
+  entry.call_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.call_timeout);
+  entry.run_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.timeout);
+  if (!entry.isolated) {
+    const DelegateConfig defaults;
+    if (*config.timeout != *defaults.timeout) entry.ineffective = config.timeout.origin;
+    if (*config.call_timeout != *defaults.call_timeout) entry.ineffective = config.call_timeout.origin;
+  }
   entry.tolerance = {*config.verify.rtol, *config.verify.atol, *config.verify.atol_scale, *config.verify.outliers};
   for (const Named<OptionValue>& option : config.options) {
     entry.options.emplace_back(option.name, (*option).text);
@@ -194,6 +202,9 @@ EntryCheck CheckEntry(PluginRegistry& registry, const Entry& entry, const std::v
         origin = problem.unknown ? entry.option_name_origins[i] : entry.option_origins[i];
     check.mistakes.push_back({origin, fmt::format("delegate '{}': {}", entry.name, problem.message)});
   }
+  if (entry.ineffective.source != Origin().source)
+    check.mistakes.push_back(
+        {entry.ineffective, fmt::format("delegate '{}': has an effect with isolation: process only", entry.name)});
   if (!check.description.available) {
     check.unusable = AsPluginError(Error(StatusCode::kPlugin, "{}", check.description.unavailable), entry);
     return check;

@@ -1,6 +1,7 @@
 // An entry of `delegates`: what is to be opened, and the check of it against the plugins that were found.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -28,6 +29,9 @@ struct Entry {
   Origin required_origin;
   RunHandling handling;
   ToleranceSettings tolerance;
+  bool isolated = false;
+  std::chrono::milliseconds call_timeout{}, run_timeout{};  // where it is isolated; no limit of runs: 0
+  Origin ineffective;                                       // of a limit although it is not isolated
   std::vector<std::pair<std::string, std::string>> options;
   std::vector<Origin> option_origins, option_name_origins;
   DelegateLimits limits;

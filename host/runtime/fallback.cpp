@@ -37,7 +37,7 @@ std::string FirstOutput(const Graph& graph, const Node& node) {
 
 std::function<void(const CompileProgress&)> CompileReporter(const Engine& engine, const std::string& model) {
   return [&engine, model](const CompileProgress& next) {
-    engine.compiling = {model, next.number, next.count, next.nodes};
+    engine.SetCompiling({model, next.number, next.count, next.nodes});
     engine.Report({ProgressStage::kCompile, next.delegate, model, next.number, next.count, next.nodes});
   };
 }

@@ -103,6 +103,9 @@ than the kernel, it is 0, so that windows begin at multiples of the stride. An o
 SAME_UPPER, at the beginning for SAME_LOWER. ONNX Runtime 1.32 differs: for pools it leaves the dilation out of the formula,
 convolutions with a dilation it refuses; where the formula is negative it refuses MaxPool, and the windows of the other
 operators may begin inside the input.
+
+Otherwise the extent is `(input + padding - effective kernel) / stride + 1`, where the division truncates toward 0, as in
+ONNX Runtime: a kernel that is larger than the padded input by less than the stride gives one element.
 """
 
 

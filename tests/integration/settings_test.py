@@ -65,7 +65,7 @@ class Walk(Settings):
 
     def test_EveryOtherKeyIsRefusedByNameByEveryCommand(self):
         refused = [path for path, schema in self.keys().items() if "not" in schema]
-        self.assertIn("delegates.isolation", refused)
+        self.assertIn("delegates.shapes", refused)
         model = self.model()
         for path in refused:
             with self.subTest(path):
@@ -302,6 +302,18 @@ class Effects(Settings):
         for flops, delegate in ((36, "npu0"), (38, "cpu")):  # 2 x 3 x 3 multiply-adds, which count twice
             setting = f"delegates.npu0.min_flops={flops}"
             self.assertEqual(self.placed(NPU, "--set", setting, model=model), {"product": delegate})
+
+    @shows("delegates.isolation", "delegates.timeout", "delegates.call_timeout")
+    def test_IsolationSurvivesWhatAPluginDoes(self):
+        for plugin, keys, warning in (
+            ("crashes_in_execute", "", "execute: its worker process was ended by SIGSEGV"),
+            ("hangs_in_execute", ", timeout: 150ms", "execute: its worker process did not end a run within 150 ms"),
+            ("hangs_in_open", ", call_timeout: 250ms", "open: its worker process did not answer a call within 250 ms"),
+        ):
+            with self.subTest(plugin):
+                config = self.config(f"delegates: [{{name: {plugin}, isolation: process{keys}}}]\n",
+                                     f"version: 1\nplugins: {{paths: [{self.fixture(plugin)}], trust: any}}\n")  # fmt: skip
+                self.assertIn(warning, self.deputy("run", self.model(), "--config", config).stderr)
 
     def threads_of_a_run(self, count):
         """Threads of the process while it runs a model on the CPU, beside those that one thread needs."""

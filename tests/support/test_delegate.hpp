@@ -92,6 +92,10 @@ class TestDelegate final : public Delegate {
     return fuse(view);
   }
 
+  Status SetOption(const std::string& name, const std::string& text) override {
+    options_set.push_back(name + "=" + text);
+    return {};
+  }
   Result<BlobMaker> blob_maker() const override { return maker; }
   Status CheckBlob(const std::string& compatibility) const override {
     if (compatibility == maker.compatibility) return {};
@@ -124,6 +128,7 @@ class TestDelegate final : public Delegate {
   std::function<Result<ResizeOutcome>()> resize = [] { return ResizeOutcome::kDone; };
   int queries = 0, compiles = 0, runs = 0, restores = 0, resizes = 0;
   std::vector<int64_t> resized_to;  // first input
+  std::vector<std::string> options_set;
 
  private:
   class Context final : public ExecutionContext {

@@ -93,7 +93,26 @@ Checked<std::shared_ptr<LoadedPlugin>> LoadedPlugin::Load(const Expected& expect
   if (id != expected.manifest.id)
     return Rejection{RejectReason::kBadTable,
                      fmt::format("calls itself '{}', but its manifest says '{}'", id, expected.manifest.id)};
-  return Finish(std::move(plugin), expected.path.filename().string());
+  plugin->build_id_ = expected.manifest.build_id;
+  return Finish(std::move(plugin), expected.path.filename().string(), &PluginLife::Of(*plugin->table_));
+}
+
+Checked<std::shared_ptr<LoadedPlugin>> LoadedPlugin::AdoptServed(const Expected& expected, const deputy_plugin* table,
+                                                                 std::shared_ptr<void> keep) {
+  if (auto rejection = CheckPluginTable(table)) return *std::move(rejection);
+  // The process has loaded the file by its path.
+  if (auto rejection = CheckUnchanged(expected)) return *std::move(rejection);
+  const std::string id(table->id.data, table->id.size);
+  if (id != expected.manifest.id)
+    return Rejection{RejectReason::kBadTable,
+                     fmt::format("calls itself '{}', but its manifest says '{}'", id, expected.manifest.id)};
+  std::shared_ptr<LoadedPlugin> plugin(new LoadedPlugin);
+  plugin->own_life_.reset(new PluginLife(id));
+  plugin->keep_ = std::move(keep);
+  plugin->table_ = table;
+  plugin->build_id_ = expected.manifest.build_id;
+  PluginLife* const life = plugin->own_life_.get();
+  return Finish(std::move(plugin), expected.path.filename().string() + ", in a worker process", life);
 }
 
 Checked<std::shared_ptr<LoadedPlugin>> LoadedPlugin::Adopt(const deputy_plugin* table, std::shared_ptr<void> keep) {
@@ -102,27 +121,26 @@ Checked<std::shared_ptr<LoadedPlugin>> LoadedPlugin::Adopt(const deputy_plugin* 
   std::shared_ptr<LoadedPlugin> plugin(new LoadedPlugin);
   plugin->keep_ = std::move(keep);
   plugin->table_ = table;
-  return Finish(std::move(plugin), "in process");
+  return Finish(std::move(plugin), "in process", &PluginLife::Of(*table));
 }
 
 Checked<std::shared_ptr<LoadedPlugin>> LoadedPlugin::Finish(std::shared_ptr<LoadedPlugin> plugin,
-                                                            const std::string& origin) {
+                                                            const std::string& origin, PluginLife* life) {
   const deputy_plugin& table = *plugin->table_;
   plugin->label_ = PluginLabel({table.id.data, table.id.size}, origin);
-  PluginLife& life = PluginLife::Of(table);
-  if (auto rejection = life.Begin(table)) return *std::move(rejection);
-  plugin->life_ = &life;
+  if (auto rejection = life->Begin(table)) return *std::move(rejection);
+  plugin->life_ = life;
   DEPUTY_ASSIGN_OR_REJECT(plugin->delegates_, DelegateTables(table));
   return plugin;
 }
+
+LoadedPlugin::LoadedPlugin() : own_life_(nullptr, [](PluginLife* life) { delete life; }) {}
 
 LoadedPlugin::~LoadedPlugin() {
   if (life_ != nullptr) life_->End(*table_);
 }
 
-std::string LoadedPlugin::BuildIdText() const {
-  return library_ == nullptr ? std::string() : fmt::format("{:02x}", fmt::join(library_->BuildId(), ""));
-}
+std::string LoadedPlugin::BuildIdText() const { return fmt::format("{:02x}", fmt::join(build_id_, "")); }
 
 const deputy_host* LoadedPlugin::host() const { return life_->host(); }
 

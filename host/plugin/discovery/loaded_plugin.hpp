@@ -1,5 +1,5 @@
-// A plugin that runs in this process, from a file or from the application: its checked tables, initialised once for all
-// configurations that use it, shut down with the last of them.
+// A plugin that runs in this process, from a file or from the application, or whose tables another process serves: its
+// checked tables, initialised once for all configurations that use it, shut down with the last of them.
 #pragma once
 
 #include <filesystem>
@@ -32,6 +32,9 @@ class LoadedPlugin {
   static Checked<std::shared_ptr<LoadedPlugin>> Load(const Expected& expected);
   // `keep` is held until after shutdown; the table must be valid as long. [load-time]
   static Checked<std::shared_ptr<LoadedPlugin>> Adopt(const deputy_plugin* table, std::shared_ptr<void> keep);
+  // A plugin in a process of its own, whose table is this one: initialised for this object alone. [load-time]
+  static Checked<std::shared_ptr<LoadedPlugin>> AdoptServed(const Expected& expected, const deputy_plugin* table,
+                                                            std::shared_ptr<void> keep);
   ~LoadedPlugin();
   LoadedPlugin(const LoadedPlugin&) = delete;
   LoadedPlugin& operator=(const LoadedPlugin&) = delete;
@@ -40,7 +43,7 @@ class LoadedPlugin {
   const deputy_host* host() const;
   // "plugin com.example.npu (libnpu.so)": begins every report about it.
   const std::string& label() const { return label_; }
-  // Of the file that is mapped, in hexadecimal; empty for the application's own plugin, which has none.
+  // Of the plugin's file, in hexadecimal; empty for the application's own plugin, which has none.
   std::string BuildIdText() const;
 
   // Null if there is no such delegate.
@@ -51,11 +54,14 @@ class LoadedPlugin {
   void Keep(std::unique_ptr<HostServices> services) const;
 
  private:
-  LoadedPlugin() = default;
-  static Checked<std::shared_ptr<LoadedPlugin>> Finish(std::shared_ptr<LoadedPlugin> plugin, const std::string& origin);
+  LoadedPlugin();
+  static Checked<std::shared_ptr<LoadedPlugin>> Finish(std::shared_ptr<LoadedPlugin> plugin, const std::string& origin,
+                                                       PluginLife* life);
 
+  std::unique_ptr<PluginLife, void (*)(PluginLife*)> own_life_;  // of a served plugin; ends after its process
   std::shared_ptr<void> keep_;
   std::unique_ptr<Library> library_;
+  std::vector<uint8_t> build_id_;
   const deputy_plugin* table_ = nullptr;
   std::vector<const deputy_delegate*> delegates_;
   PluginLife* life_ = nullptr;

@@ -194,7 +194,8 @@ Checked<Manifest> ReadManifest(const ByteSource& file, const HostTraits& host) {
   if (found == nullptr && !entry) return Rejection{RejectReason::kNotAPlugin, "is not a delegate plugin"};
   if (found == nullptr)
     return Rejection{RejectReason::kNoNote,
-                     "has no manifest (ELF note " DEPUTY_NOTE_SECTION "); build it with deputy_add_delegate()"};
+                     "has no manifest (ELF note " DEPUTY_NOTE_SECTION
+                     "); build it with deputy_add_delegate(), or add DEPUTY_NOTE of deputy/abi/note.h to a source"};
   if (!entry) return Rejection{RejectReason::kNoEntrySymbol, "does not export " DEPUTY_ENTRY_SYMBOL};
   if (!*entry)
     return Rejection{RejectReason::kNoEntrySymbol, "exports " DEPUTY_ENTRY_SYMBOL " as data, not as a function"};

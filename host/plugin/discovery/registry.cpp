@@ -265,6 +265,14 @@ Result<PluginRegistry::Candidate*> PluginRegistry::Find(std::string_view delegat
   return missing;
 }
 
+Result<LoadedPlugin::Expected> PluginRegistry::FileOf(std::string_view delegate) {
+  DEPUTY_ASSIGN_OR_RETURN(const Candidate* const candidate, Find(delegate));
+  if (!candidate->entry.manifest)
+    return Error(StatusCode::kFailedPrecondition, "the plugin of delegate '{}' is part of the application, no file",
+                 delegate);
+  return LoadedPlugin::Expected{candidate->resolved, candidate->identity, *candidate->entry.manifest};
+}
+
 Result<std::shared_ptr<LoadedPlugin>> PluginRegistry::Load(std::string_view delegate) {
   DEPUTY_ASSIGN_OR_RETURN(Candidate* const candidate, Find(delegate));
   if (candidate->loaded) return candidate->loaded;

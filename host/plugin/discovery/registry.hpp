@@ -76,6 +76,8 @@ class PluginRegistry final : public DelegateFactory {
   // Description with option schema; loads the plugin if it was not probed.
   Result<DelegateDescription> Describe(std::string_view delegate);
 
+  // The file that provides a delegate, to load it in another process.
+  Result<LoadedPlugin::Expected> FileOf(std::string_view delegate);
   // The plugin in this process. The first call runs its constructors and init.
   Result<std::shared_ptr<LoadedPlugin>> Load(std::string_view delegate);
   // Loads the plugin and opens its delegate.

@@ -21,7 +21,7 @@ namespace {
 using testing::Contains;
 using testing::Json;
 
-// The visitor of fields.hpp that lists the keys that are not available: "delegates.timeout".
+// The visitor of fields.hpp that lists the keys that are not available: "delegates.shapes".
 class UnavailableLister {
  public:
   std::vector<std::string> Take() { return std::move(paths_); }
@@ -102,10 +102,7 @@ std::string MessageFor(const std::string& path) {
 TEST(AvailabilityTest, WhatIsPlannedIsKnownByName) {
   std::string list;
   for (const std::string& path : ListUnavailable()) list += path + "\n";
-  EXPECT_EQ(list,
-            "delegates.shapes\ndelegates.isolation\n"
-            "delegates.timeout\n"
-            "placement.rules.regions\nlog.format\n");
+  EXPECT_EQ(list, "delegates.shapes\nplacement.rules.regions\nlog.format\n");
 }
 
 TEST(AvailabilityTest, EveryPlannedKeyIsRefusedByNameWhateverItsValue) {
@@ -122,13 +119,13 @@ TEST(AvailabilityTest, EveryPlannedKeyIsRefusedByNameWhateverItsValue) {
 }
 
 TEST(AvailabilityTest, TheOriginIsThatOfTheKey) {
-  EXPECT_EQ(testing::ProblemsOf("version: 1\ndelegates:\n  - name: a\n    isolation: none\n"),
-            "t.yaml:4:5: 'isolation' is not available in this version");
+  EXPECT_EQ(testing::ProblemsOf("version: 1\ndelegates:\n  - name: a\n    shapes: []\n"),
+            "t.yaml:4:5: 'shapes' is not available in this version");
 }
 
 TEST(AvailabilityTest, ADisabledDelegateIsRefusedAlike) {
-  EXPECT_EQ(testing::ProblemsOf("version: 1\ndelegates: [{name: a, enabled: false, isolation: none}]\n"),
-            "t.yaml:2:39: 'isolation' is not available in this version");
+  EXPECT_EQ(testing::ProblemsOf("version: 1\ndelegates: [{name: a, enabled: false, shapes: []}]\n"),
+            "t.yaml:2:39: 'shapes' is not available in this version");
 }
 
 TEST(AvailabilityTest, SettingsAreRefusedAlike) {
@@ -151,7 +148,7 @@ TEST(AvailabilityTest, WhatIsPlannedIsNeitherShownNorProposed) {
     const std::string key = path.substr(path.rfind('.') + 1);
     EXPECT_FALSE(Contains(shown, " " + key + ":")) << path;
   }
-  EXPECT_FALSE(Contains(testing::ProblemsOf("version: 1\ndelegates: [{name: a, timout: 1s}]\n"), "timeout"));
+  EXPECT_FALSE(Contains(testing::ProblemsOf("version: 1\ndelegates: [{name: a, shape: 1s}]\n"), "shapes"));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ Status StatusOf(const std::string& way, std::chrono::milliseconds load_timeout =
   RemotePluginOptions options;
   options.worker = FAKE_WORKER;
   options.file = way;
-  options.load_timeout = load_timeout;
+  options.call_timeout = load_timeout;
   return RemotePlugin::Start(options).status();
 }
 

@@ -1,0 +1,30 @@
+// A plugin in a worker process: all that the rest of the host sees of this folder.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+#include "base/status.hpp"
+#include "deputy/abi/delegate.h"
+
+namespace deputy::host {
+
+struct RemotePluginOptions {
+  std::filesystem::path worker;  // the program deputy-worker
+  std::filesystem::path file;    // the plugin
+  // For the load of the library, and between two messages of a call that is not a run; for runs, 0: none.
+  std::chrono::milliseconds call_timeout{30000}, run_timeout{0};
+};
+
+struct RemoteTable {
+  const deputy_plugin* table = nullptr;
+  std::function<bool()> has_ended;  // whether the process has ended; never waits [any-thread]
+  std::shared_ptr<void> keep;       // the process ends with it
+};
+
+// Starts a worker process and loads the plugin there.
+Result<RemoteTable> ServePlugin(const RemotePluginOptions& options);
+
+}  // namespace deputy::host

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Plugins with `isolation: process`: a fault of the plugin costs time, but neither the answer nor the program.
+
+  isolation_test.py --deputy build/release/bin/deputy --fixtures build/release/fixtures/plugins [unittest's arguments]
+"""
+
+import argparse
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import onnx_bytes
+
+ARGS = None
+# Calls of a plugin, in their order. Those of LOADING fail the delegate, the others cost it at most the partition.
+LOADING = ("load", "query", "init", "probe", "open")
+PLACING = ("query_support", "compile", "context_create")
+RUNNING = ("execute", "parallel")
+TEARDOWN = ("context_destroy", "executable_destroy", "close", "shutdown", "atexit", "destructor")
+ENDS = ("exit", "quick_exit", "_exit", "segv", "abort", "fpe", "bus", "ill", "overflow", "kill", "close", "garble",
+        "thread_exit", "thread_segv")  # fmt: skip
+HANGS = ("hang", "spin", "stop")
+# How a report begins about the plugin.
+LABEL = "plugin misbehaves (misbehaves.so, in a worker process)"
+
+
+def floats(values):
+    return struct.pack(f"<{len(values)}f", *values)
+
+
+def processes_with(text):
+    """Processes with the text in their command line, beside this one."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if text.encode() in (folder / "cmdline").read_bytes() and int(folder.name) != os.getpid():
+                found.append(folder.name)
+        except OSError:
+            pass
+    return found
+
+
+class Isolation(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = Path(scratch.name)
+        (self.scratch / "plugins").mkdir()
+        x, y = (onnx_bytes.value_info(name, (2, 3)) for name in "xy")
+        self.model = self.scratch / "m.onnx"
+        self.model.write_bytes(onnx_bytes.model([onnx_bytes.node("Relu", ["x"], ["y"], "first")], [x], [y]))
+        (self.scratch / "x.raw").write_bytes(floats([1, -2, 3, -4, 5, -6]))
+        (self.scratch / "y.raw").write_bytes(floats([1, 0, 3, 0, 5, 0]))
+
+    def config(self, fixture="misbehaves", keys=""):
+        shutil.copy(Path(ARGS.fixtures) / f"{fixture}.so", self.scratch / "plugins")
+        path = self.scratch / "c.yaml"
+        path.write_text(f"version: 1\nplugins: {{paths: [{self.scratch}/plugins]}}\ncache: {{dir: 'off'}}\n"
+                        f"delegates:\n  - name: {fixture}\n    isolation: process\n{keys}")  # fmt: skip
+        return path
+
+    def deputy(self, *arguments, fault=None, once=None):
+        environment = {k: v for k, v in os.environ.items() if k not in ("FIXTURE_FAULT", "FIXTURE_ONCE", "DEPUTY_CHECK")}
+        if fault is not None:
+            environment["FIXTURE_FAULT"] = fault
+        if once is not None:
+            environment["FIXTURE_ONCE"] = str(once)
+        done = subprocess.run([ARGS.deputy, *arguments], env=environment, capture_output=True, text=True, timeout=100)
+        self.assertEqual(processes_with(str(self.scratch)), [], f"{fault}: {done.stderr}")
+        return done
+
+    def run_model(self, config, *arguments, **how):
+        return self.deputy("run", self.model, "--config", config, "--rtol", "0", "--atol", "0", "--input",
+                           f"x={self.scratch}/x.raw", "--expect", f"y={self.scratch}/y.raw", *arguments, **how)  # fmt: skip
+
+    def right(self, done):
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.stdout.count("match"), 1, done.stdout)
+
+    def test_without_a_fault_the_delegate_runs_the_model(self):
+        done = self.run_model(self.config(keys="    required: true\n"), "--repeat", "3")
+        self.right(done)
+        self.assertNotIn("warning", done.stderr)
+        self.assertIn("misbehaves", done.stderr)
+
+    def test_a_fault_while_the_plugin_is_opened_costs_the_delegate(self):
+        for stage in LOADING:
+            for kind in ENDS:
+                with self.subTest(stage=stage, kind=kind):
+                    done = self.run_model(self.config(), fault=f"{stage}:{kind}")
+                    self.right(done)
+                    self.assertIn("misbehaves", done.stderr)
+        done = self.run_model(self.config(keys="    required: true\n"), fault="open:abort")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn(f"{LABEL}: open: its worker process was ended by SIGABRT", done.stderr)
+
+    def test_a_fault_in_any_other_call_costs_no_answer(self):
+        config = self.config()
+        for stage in PLACING + RUNNING + TEARDOWN:
+            for kind in ENDS:
+                with self.subTest(stage=stage, kind=kind):
+                    done = self.run_model(config, "--repeat", "4", fault=f"{stage}:{kind}")
+                    self.right(done)
+                    if stage in PLACING + RUNNING:
+                        self.assertIn(LABEL, done.stderr)
+                        self.assertIn("its worker process", done.stderr)
+
+    def test_a_call_that_hangs_costs_its_limit_and_no_answer(self):
+        config = self.config(keys="    timeout: 200ms\n    call_timeout: 400ms\n")
+        for stage in LOADING + PLACING + RUNNING + TEARDOWN:
+            for kind in HANGS:
+                with self.subTest(stage=stage, kind=kind):
+                    done = self.run_model(config, fault=f"{stage}:{kind}")
+                    self.right(done)
+
+    def test_the_run_after_a_fault_is_the_delegates_again(self):
+        config = self.config(keys="    timeout: 200ms\n    call_timeout: 400ms\n")
+        for stage in RUNNING:
+            for kind in ENDS + HANGS:
+                with self.subTest(stage=stage, kind=kind):
+                    once = self.scratch / f"{stage}.{kind}"
+                    done = self.run_model(config, "--repeat", "5", fault=f"{stage}:{kind}", once=once)
+                    self.right(done)
+                    self.assertTrue(once.exists())
+                    # Garbage in the shared memory may read as the reply of a call that failed.
+                    self.assertRegex(done.stderr, "was started again" + ("|from now on" if kind == "garble" else ""))
+
+    def test_a_limit_without_isolation_is_refused(self):
+        config = self.config()
+        for key in ("timeout", "call_timeout"):
+            config.write_text(config.read_text().replace("    isolation: process\n", "") + f"    {key}: 1s\n")
+            done = self.deputy("config", "check", config)
+            self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+            self.assertIn("has an effect with isolation: process only", done.stdout + done.stderr)
+
+    def test_the_plan_names_the_worker_process(self):
+        done = self.deputy("partition", self.model, "--config", self.config(), "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (node,) = json.loads(done.stdout)["nodes"]
+        self.assertEqual(node["delegate"], "misbehaves")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--deputy", required=True)
+    parser.add_argument("--fixtures", required=True)
+    ARGS, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0]] + rest)

@@ -1,0 +1,120 @@
+// A delegate whose process ends: the next one is started with the options that were in force, executables are compiled
+// again when a context of them is made, and claims belong to one process.
+#include "runtime/isolated_delegate.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/test_delegate.hpp"
+#include "support/test_graph.hpp"
+
+namespace deputy::host {
+namespace {
+
+// Each start is another TestDelegate; `ended` says which of them have ended.
+class IsolatedDelegateTest : public testing::Test {
+ protected:
+  IsolatedDelegateTest() : graph_(TestGraph({{"first", "Relu"}, {"second", "Relu"}}).graph) {
+    view_.graph = &graph_;
+    view_.offered.assign(graph_.nodes.size(), true);
+    for (NodeId id = 0; id < graph_.nodes.size(); ++id) view_.order.push_back(id);
+    partition_.nodes = {0};
+    partition_.name = "test.0";
+  }
+  std::unique_ptr<Delegate> Open() {
+    Result<std::unique_ptr<Delegate>> opened = IsolatedDelegate::Open([this]() -> Result<ServedDelegate> {
+      if (!start_status.ok()) return start_status;
+      started.push_back(std::make_shared<TestDelegate>("npu", std::set<std::string>{"*"}));
+      started.back()->claims = claims;
+      ended.push_back(std::make_shared<bool>(false));
+      return ServedDelegate{started.back(), [has_ended = ended.back()] { return *has_ended; }};
+    });
+    EXPECT_TRUE(opened.ok()) << opened.status().ToString();
+    return std::move(opened).value();
+  }
+  void End() { *ended.back() = true; }
+
+  const Graph graph_;
+  GraphView view_;
+  PartitionSpec partition_;
+  std::vector<std::vector<NodeId>> claims;
+  std::vector<std::shared_ptr<TestDelegate>> started;
+  std::vector<std::shared_ptr<bool>> ended;
+  Status start_status;
+};
+
+TEST_F(IsolatedDelegateTest, ExecutableIsCompiledAgainForANewProcess) {
+  const std::unique_ptr<Delegate> delegate = Open();
+  const std::shared_ptr<const Executable> made = *delegate->Compile(view_, partition_);
+  const std::unique_ptr<ExecutionContext> before = *made->CreateContext();
+  EXPECT_TRUE(before->Execute({}).ok());
+  End();
+  const Status lost = before->Execute({});
+  EXPECT_EQ(lost.code(), StatusCode::kDeviceLost);
+  EXPECT_TRUE(before->was_lost_before());
+  EXPECT_EQ(started.back()->runs, 1);
+  const std::unique_ptr<ExecutionContext> after = *made->CreateContext();
+  EXPECT_TRUE(after->Execute({}).ok());
+  EXPECT_FALSE(after->was_lost_before());
+  ASSERT_EQ(started.size(), 2u);
+  EXPECT_EQ(started[1]->compiles, 1);
+  EXPECT_EQ(started[1]->runs, 1);
+  EXPECT_TRUE((*made->CreateContext())->Execute({}).ok());
+  EXPECT_EQ(started[1]->compiles, 1);
+}
+
+TEST_F(IsolatedDelegateTest, ProcessIsStartedAgainForTheNextCall) {
+  const std::unique_ptr<Delegate> delegate = Open();
+  End();
+  std::vector<Verdict> verdicts(graph_.nodes.size());
+  EXPECT_TRUE(delegate->QuerySupport(view_, verdicts).ok());
+  ASSERT_EQ(started.size(), 2u);
+  EXPECT_EQ(started[1]->queries, 1);
+  End();
+  start_status = Status(StatusCode::kPlugin, "no such file");
+  EXPECT_EQ(delegate->QuerySupport(view_, verdicts).message(), "no such file");
+}
+
+TEST_F(IsolatedDelegateTest, OptionsThatWereChangedAreSetAgain) {
+  const std::unique_ptr<Delegate> delegate = Open();
+  EXPECT_TRUE(delegate->SetOption("frequency", "low").ok());
+  EXPECT_TRUE(delegate->SetOption("frequency", "high").ok());
+  End();
+  std::vector<Verdict> verdicts(graph_.nodes.size());
+  EXPECT_TRUE(delegate->QuerySupport(view_, verdicts).ok());
+  ASSERT_EQ(started.size(), 2u);
+  EXPECT_EQ(started[0]->options_set, (std::vector<std::string>{"frequency=low", "frequency=high"}));
+  EXPECT_EQ(started[1]->options_set, (std::vector<std::string>{"frequency=high"}));
+}
+
+TEST_F(IsolatedDelegateTest, ClaimOfAnEndedProcessIsNotCompiled) {
+  claims = {{0}, {1}};
+  const std::unique_ptr<Delegate> delegate = Open();
+  std::vector<PartitionSpec> proposed = *delegate->Propose(view_);
+  ASSERT_EQ(proposed.size(), 2u);
+  End();
+  const Status status = delegate->Compile(view_, proposed[0]).status();
+  EXPECT_EQ(status.code(), StatusCode::kDeviceLost);
+  delegate->ReleaseClaim(proposed[1].claim);
+  EXPECT_EQ(started[0]->open_claims, 1);  // of the compilation that the ended process never saw
+}
+
+TEST_F(IsolatedDelegateTest, ClaimIsProposedAgainForANewProcess) {
+  claims = {{0}, {1}};
+  const std::unique_ptr<Delegate> delegate = Open();
+  const std::vector<PartitionSpec> proposed = *delegate->Propose(view_);
+  const std::shared_ptr<const Executable> made = *delegate->Compile(view_, proposed[1]);
+  delegate->ReleaseClaim(proposed[0].claim);
+  End();
+  EXPECT_TRUE((*made->CreateContext())->Execute({}).ok());
+  ASSERT_EQ(started.size(), 2u);
+  EXPECT_EQ(started[1]->compiles, 1);
+  EXPECT_EQ(started[1]->open_claims, 1);  // the one that Compile takes over
+  claims = {{0}};
+  End();
+  const Status status = made->CreateContext().status();
+  EXPECT_EQ(status.code(), StatusCode::kDeviceLost);
+  EXPECT_NE(status.message().find("does not propose the partition"), std::string::npos) << status.message();
+}
+
+}  // namespace
+}  // namespace deputy::host
