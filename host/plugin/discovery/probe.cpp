@@ -158,7 +158,8 @@ Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const Prob
     ended = ready.ended;
   }
   const bool late = !ended && !stream.reply() && stream.fault().empty();
-  const std::chrono::nanoseconds waited = late ? StarvedFor(worker.pid(), options.timeout) : std::chrono::nanoseconds(0);
+  const std::chrono::nanoseconds waited =
+      late ? StarvedFor(worker.pid(), options.timeout) : std::chrono::nanoseconds(0);
   const std::optional<int> status = worker.Finish();
   if (output_open) take_output();
 
