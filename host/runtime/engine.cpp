@@ -63,7 +63,9 @@ class EngineBuilder {
       ScanOptions options = MakeScanOptions(state_);
       if (!automatic) options.named = DelegatesOf(entries);
       // A plugin that is to be isolated is not loaded here to be described.
-      options.probe |= std::any_of(entries.begin(), entries.end(), [](const Entry& entry) { return entry.isolated; });
+      options.probe |= std::any_of(entries.begin(), entries.end(), [](const Entry& entry) {
+        return entry.isolation == Isolation::kProcess || HasLimit(entry);
+      });
       registry_.Scan(options);
       ReportScan();
       if (!state_.replaced)
@@ -258,7 +260,7 @@ class EngineBuilder {
         engine->Report({ProgressStage::kCompile, name, now.model, now.number, now.count, now.nodes, permille, step});
       };
     engine_->Report({ProgressStage::kOpen, entry.name, entry.delegate});
-    Result<std::unique_ptr<Delegate>> opened = Open(entry, request);
+    Result<std::unique_ptr<Delegate>> opened = Open(entry, *check.provider, request);
     if (!opened.ok()) return AsPluginError(std::move(opened).status(), entry);
     engine_->delegates.push_back(std::move(opened).value());
     engine_->plugin_files.push_back(check.provider->path.string());
@@ -271,9 +273,9 @@ class EngineBuilder {
     return {};
   }
 
-  Result<std::unique_ptr<Delegate>> Open(const Entry& entry, const OpenRequest& request) {
+  Result<std::unique_ptr<Delegate>> Open(const Entry& entry, const PluginEntry& provider, const OpenRequest& request) {
     if (state_.factory != nullptr) return state_.factory->Open(request);
-    if (!entry.isolated) return registry_.Open(request);
+    if (!IsIsolated(entry, provider, *state_.config.plugins.trust)) return registry_.Open(request);
     DEPUTY_ASSIGN_OR_RETURN(const LoadedPlugin::Expected file, registry_.FileOf(entry.delegate));
     RemotePluginOptions options{WorkerProgram(), file.path};
     options.sandbox = *state_.config.plugins.sandbox;
