@@ -53,6 +53,7 @@ class EngineBuilder {
     for (const std::string& warning : state_.config_warnings) Log(LogLevel::kWarning, "{}", warning);
     const bool automatic = !state_.replaced && *config.plugins.auto_use == AutoUse::kLast;
     if (!automatic) DEPUTY_RETURN_IF_ERROR(CheckReferences(state_, {}));
+    engine_->store = OpenStore(config);
     engine_->pool = std::make_shared<ThreadPool>(static_cast<uint32_t>(*config.cpu.threads));
     for (const Context::State::InProcess& added : state_.added)
       DEPUTY_RETURN_IF_ERROR(registry_.AddInProcess(added.delegate.plugin, added.delegate.keep));
@@ -61,6 +62,7 @@ class EngineBuilder {
     if (automatic || std::any_of(entries.begin(), entries.end(),
                                  [&](const Entry& entry) { return registry_.ProviderOf(entry.delegate) == nullptr; })) {
       ScanOptions options = MakeScanOptions(state_);
+      options.records = std::make_shared<PluginRecords>(engine_->store, options.sandbox, /*reuse=*/true);
       if (!automatic) options.named = DelegatesOf(entries);
       // A plugin that is to be isolated is not loaded here to be described.
       options.probe |= std::any_of(entries.begin(), entries.end(), [](const Entry& entry) {
@@ -100,7 +102,6 @@ class EngineBuilder {
       }
       return Status(StatusCode::kNotSupported, "no delegate infers the types of the operator");
     };
-    engine_->store = OpenStore(config);
     engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
     AddRules(config.placement.rules);
     if (!state_.replaced) engine_->node_globs = NodeGlobs(config);

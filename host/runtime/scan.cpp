@@ -109,7 +109,6 @@ std::shared_ptr<PluginRecords> RecordsOf(const Config& config, bool reuse) {
 
 ScanOptions MakeScanOptions(const Context::State& state) {
   ScanOptions options = MakeScanOptions(state.config);
-  options.records = RecordsOf(state.config, /*reuse=*/true);
   if (state.progress)
     options.progress = [&report = state.progress](const std::filesystem::path& file) {
       report({ProgressStage::kScan, {}, file.native()});
