@@ -46,7 +46,7 @@ def names_of(file, text):
 
 def numbers_in(text):
     """The numbers that names and comments of tests give, as in R67_MissingFileIsRefused."""
-    return {int(number) for number in re.findall(r"\bR(\d{1,3})(?=_|\b)", text)}
+    return {int(number) for number in re.findall(r"(?<![A-Za-z0-9])R(\d{1,3})(?=_|\b)", text)}
 
 
 def check_row(row, files):

@@ -11,32 +11,17 @@ import os
 import resource
 import shutil
 import signal
-import struct
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 from pathlib import Path
 
 import onnx_bytes
+from fault_run import ANSWER, FaultRun, processes_with
 
-ARGS = None
 USER = 54321  # that no process has
 MOUNTS = ["unshare", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"]), "--mount", "sh", "-c"]
-ANSWER = struct.pack("<6f", 1, 0, 3, 0, 5, 0)
-
-
-def processes_with(text):
-    """Processes with the text in their command line, beside this one."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if text.encode() in (folder / "cmdline").read_bytes() and int(folder.name) != os.getpid():
-                found.append(folder.name)
-        except OSError:
-            pass
-    return found
 
 
 def limit(which, value):
@@ -48,61 +33,7 @@ def needs_mounts(test):
     return unittest.skipIf(probe.returncode != 0, "no mounts of its own")(test)
 
 
-class Surroundings(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory(dir="/var/tmp")
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name)
-        self.scratch.chmod(0o755)
-        self.plugins = self.scratch / "plugins"
-        self.plugins.mkdir()
-        self.add("misbehaves")
-        self.model = self.scratch / "m.onnx"
-        x, y = (onnx_bytes.value_info(name, (2, 3)) for name in "xy")
-        self.model.write_bytes(onnx_bytes.model([onnx_bytes.node("Relu", ["x"], ["y"], "first")], [x], [y]))
-        (self.scratch / "x.raw").write_bytes(struct.pack("<6f", 1, -2, 3, -4, 5, -6))
-        (self.scratch / "y.raw").write_bytes(ANSWER)
-
-    def add(self, fixture):
-        shutil.copy(Path(ARGS.fixtures) / f"{fixture}.so", self.plugins)
-
-    def config(self, plugin="misbehaves", cache="auto", isolation="process", more=""):
-        path = self.scratch / "c.yaml"
-        path.write_text(f"version: 1\nplugins: {{paths: [{self.plugins}]}}\ncache: {{dir: {cache}}}\n"
-                        f"delegates: [{{name: {plugin}, isolation: {isolation}{more}}}]\n")  # fmt: skip
-        return path
-
-    def command(self, *arguments, config=None):
-        return [ARGS.deputy, "run", self.model, "--config", config or self.config(), "--input", f"x={self.scratch}/x.raw",
-                "--expect", f"y={self.scratch}/y.raw", "--rtol", "0", "--atol", "0", *arguments]  # fmt: skip
-
-    def environment(self, **variables):
-        names = ("HOME", "XDG_CACHE_HOME", "FIXTURE_FAULT", "FIXTURE_ONCE", "DEPUTY_CHECK", "TMPDIR")
-        kept = {name: value for name, value in os.environ.items() if name not in names}
-        return {**kept, "HOME": str(self.scratch / "home"), **variables}
-
-    def run_it(self, command, before=None, environment=None):
-        done = subprocess.run(command, env=environment or self.environment(), capture_output=True, timeout=100,
-                              preexec_fn=before)  # fmt: skip
-        done.stdout, done.stderr = (text.decode(errors="replace") for text in (done.stdout, done.stderr))
-        self.assertEqual(processes_with(str(self.plugins)), [], done.stderr)
-        return done
-
-    def right(self, done):
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(done.stdout.count("match"), 1, done.stdout)
-
-    def right_or_refused(self, done):
-        """Whether the answer is right; otherwise there is an error with a text, and nothing worse."""
-        if done.returncode == 0:
-            self.right(done)
-            return True
-        self.assertGreater(done.returncode, 0, done.stdout + done.stderr)
-        if done.returncode != 127 or "error while loading shared libraries" not in done.stderr:
-            self.assertIn("error: ", done.stderr)
-            self.assertIn(done.returncode, (1, 2, 3, 4, 5), done.stderr)
-        return False
-
+class Surroundings(FaultRun):
     def test_closed_descriptors_receive_no_file(self):
         # Files and channels get the lowest free numbers, and messages would be written into them.
         for count in (1, 2, 3):
@@ -147,6 +78,19 @@ class Surroundings(unittest.TestCase):
         done = self.run_it([*full, *self.command("--output-dir", disk / "out")])
         self.assertEqual(done.returncode, 5, done.stdout + done.stderr)
         self.assertIn("error: ", done.stderr)
+
+    @needs_mounts
+    def test_a_read_only_disk_costs_the_cache_and_no_answer(self):
+        self.add("able")
+        disk = self.scratch / "disk"
+        disk.mkdir()
+        shell = f'mount -t tmpfs -o ro,mode=700 none {disk} && exec "$@"'
+        for folder in (disk, disk / "cache", disk / "more" / "cache"):
+            with self.subTest(folder):
+                config = self.config("able", folder, more=", required: true")
+                done = self.run_it([*MOUNTS, shell, "sh", *self.command(config=config)])
+                self.right(done)
+                self.assertEqual(done.stderr.count("Read-only file system"), 1, done.stderr)
 
     def test_a_limit_of_file_sizes_costs_the_cache_and_no_answer(self):
         self.add("able")
@@ -271,7 +215,7 @@ class Surroundings(unittest.TestCase):
         self.add("crash_in_constructor")
         cache = self.scratch / "cache"
         config = self.config("crash_in_constructor", cache)
-        listing = [ARGS.deputy, "quarantine", "ls", "--config", config]
+        listing = [self.arguments.deputy, "quarantine", "ls", "--config", config]
         for damage in (lambda data: b"", lambda data: data[: len(data) // 2], lambda data: bytes(len(data)),
                        lambda data: bytes(byte ^ 255 for byte in data)):  # fmt: skip
             self.right(self.run_it(self.command(config=config)))
@@ -288,5 +232,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--deputy", required=True)
     parser.add_argument("--fixtures", required=True)
-    ARGS, rest = parser.parse_known_args()
+    FaultRun.arguments, rest = parser.parse_known_args()
     unittest.main(argv=[sys.argv[0], *rest])
