@@ -74,11 +74,8 @@ std::shared_ptr<const Descriptor> Store::Folder(bool make) {
   const auto opened =
       std::make_shared<const Descriptor>(open(options_.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened->get() < 0) {
-    if (unmade) {
-      refusal_ = fmt::format("cannot be made: {}", unmade.message());
-    } else if (make || errno != ENOENT) {
-      refusal_ = fmt::format("cannot be opened: {}", std::strerror(errno));
-    }
+    if (make || errno != ENOENT)
+      refusal_ = fmt::format("cannot be opened: {}", unmade ? unmade.message() : std::strerror(errno));
     return nullptr;
   }
   if (fstat(opened->get(), &about) != 0) {
