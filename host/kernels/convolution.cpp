@@ -4,7 +4,7 @@
 #include <atomic>
 #include <type_traits>
 
-#include "base/aligned.hpp"
+#include "base/memory_budget.hpp"
 #include "kernels/columns.hpp"
 #include "kernels/linalg/linalg.hpp"
 #include "kernels/linalg/rows.hpp"
@@ -220,7 +220,7 @@ PackedWeights PackWeights(const ConvolutionShape& shape, const float* weights) {
     packed.order = packed.elements == nullptr ? Order::kUnpacked : Order::kWinograd;
   } else if (channels > 1 && filters >= kFewestFilters && positions >= kFewestPositions &&
              positions <= kMostPositions) {
-    packed.elements = AllocateAligned(static_cast<size_t>(shape.out_channels * depth) * sizeof(float));
+    packed.elements = AllocateWeights(static_cast<size_t>(shape.out_channels * depth) * sizeof(float));
     if (packed.elements == nullptr) return packed;
     packed.order = Order::kProduct;
     packed.channel_block = ChannelBlock(shape.window, channels);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "base/aligned.hpp"
+#include "base/memory_budget.hpp"
 #include "kernels/slots.hpp"
 #include "tensor/shape.hpp"
 
@@ -155,7 +155,7 @@ PackedMatrix PackMatrix(const linalg::GemmArgs<float>& product) {
   const int64_t panel = linalg::PanelWidth<float>(), columns = (product.n + panel - 1) / panel * panel;
   PackedMatrix packed;
   packed.level = linalg::ActiveLevel();
-  packed.panels = AllocateAligned(static_cast<size_t>(columns * product.k) * sizeof(float));
+  packed.panels = AllocateWeights(static_cast<size_t>(columns * product.k) * sizeof(float));
   if (packed.panels != nullptr) linalg::PackRight(product, reinterpret_cast<float*>(packed.panels.get()));
   return packed;
 }

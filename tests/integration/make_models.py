@@ -165,6 +165,55 @@ def unsteady_norm():
                       initializers=[onnx.tensor([1e-3], [1], "epsilon"), onnx.tensor([1 / 96] * 96, [96, 1], "average")])
 
 
+def counting():
+    """Counts the iterations of a loop in a loop: `outer` times `inner`, in float."""
+    inner_body = onnx.graph(
+        [onnx.node("Add", ["sum", "one"], ["sum_out"], "count"), onnx.node("Identity", ["c"], ["c_out"])],
+        [onnx.value_info("j", [], 7), onnx.value_info("c", [], 9), onnx.value_info("sum", [])],
+        [onnx.value_info("c_out", [], 9), onnx.value_info("sum_out", [])])  # fmt: skip
+    outer_body = onnx.graph(
+        [onnx.node("Loop", ["inner", "", "total"], ["total_out"], "inner", body=inner_body),
+         onnx.node("Identity", ["d"], ["d_out"])],
+        [onnx.value_info("i", [], 7), onnx.value_info("d", [], 9), onnx.value_info("total", [])],
+        [onnx.value_info("d_out", [], 9), onnx.value_info("total_out", [])])  # fmt: skip
+    return onnx.model([onnx.node("Loop", ["outer", "", "zero"], ["y"], "outer", body=outer_body)],
+                      [onnx.value_info("outer", [], 7), onnx.value_info("inner", [], 7)], [onnx.value_info("y", [])],
+                      initializers=[onnx.tensor([0], [], "zero"), onnx.tensor([1], [], "one")])  # fmt: skip
+
+
+def two_at_once(extents):
+    """y = exp(x) - exp(x), by way of two values that live at the same time."""
+    nodes = [
+        onnx.node("Exp", ["x"], ["a"], "first"),
+        onnx.node("Neg", ["a"], ["b"], "second"),
+        onnx.node("Add", ["a", "b"], ["y"], "last"),
+    ]
+    return onnx.model(nodes, [onnx.value_info("x", extents)], [onnx.value_info("y", extents)])
+
+
+def wide():
+    return two_at_once([1000, 1000])
+
+
+def open_rows():
+    return two_at_once(["n", 100])
+
+
+def expanding():
+    """Zeros of the extents that the input has, which no plan knows."""
+    return onnx.model([onnx.node("ConstantOfShape", ["extents"], ["grown"], "grow")],
+                      [onnx.value_info("extents", [2], 7)], [onnx.value_info("grown", ["rows", "columns"])])  # fmt: skip
+
+
+def filters():
+    """One convolution whose weights the CPU packs."""
+    weights = [(index * 7919 % 1009 - 504) / 5040 for index in range(64 * 64 * 9)]
+    node = onnx.node("Conv", ["x", "w"], ["y"], "the filters", pads=[1, 1, 1, 1])
+    extents = [1, 64, 16, 16]
+    return onnx.model([node], [onnx.value_info("x", extents)], [onnx.value_info("y", extents)],
+                      initializers=[onnx.tensor(weights, [64, 64, 3, 3], "w")])  # fmt: skip
+
+
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
@@ -172,7 +221,8 @@ def main():
                        "two_inputs": two_inputs, "values": values, "many_outputs": many_outputs,
                        "unprintable_outputs": unprintable_outputs, "relu": relu,
                        "branches": branches, "long_pool": long_pool, "pyramid": pyramid,
-                       "unsteady_norm": unsteady_norm}.items():
+                       "unsteady_norm": unsteady_norm, "counting": counting, "wide": wide, "open_rows": open_rows,
+                       "expanding": expanding, "filters": filters}.items():
         with open(os.path.join(folder, name + ".onnx"), "wb") as file:
             file.write(make())
 
