@@ -125,4 +125,17 @@ class CancellationScope {
   std::atomic<bool> stopped_{false};
 };
 
+// Calls fn(begin, end) for parts of [0, count) that have `part` items, the last one perhaps fewer: for a long loop
+// inside one range of the thread pool. Parts that have not begun when this thread's scope ends are left out.
+template <class F>
+void InParts(int64_t count, int64_t part, F&& fn) {
+  if (count <= part) return fn(int64_t{0}, count);
+  CancellationScope* const scope = CancellationScope::Current();
+  for (int64_t begin = 0; begin < count && (scope == nullptr || !scope->Ends()); begin += part)
+    fn(begin, count - begin < part ? count : begin + part);
+}
+
+// Elements of a part of a long row.
+inline constexpr int64_t kLongRow = int64_t{1} << 22;
+
 }  // namespace deputy::host

@@ -93,10 +93,12 @@ struct Shares {
     by_rows = matrices.m >= matrices.n;
     const int64_t length = std::max<int64_t>(1, by_rows ? matrices.m : matrices.n);
     const int64_t shared = threads == 1 || count >= 4 * threads ? 1 : (threads + count - 1) / count;
-    // A run can be cancelled between two products only, so none may take long. Packing the other operand again costs
-    // little compared with 256 rows or columns.
-    constexpr double kMostWork = 4e9;
-    const double parts = work / static_cast<double>(std::max<int64_t>(count, 1)) / kMostWork;
+    // A run can be cancelled between two products, and in a long one between its blocks, which products of vectors do
+    // not have. Packing the other operand again costs little compared with 256 rows or columns.
+    constexpr double kMostWork = 4e9, kMostVectorWork = 1e8;
+    const bool is_vector = std::min(matrices.m, matrices.n) <= 3;
+    const double parts =
+        work / static_cast<double>(std::max<int64_t>(count, 1)) / (is_vector ? kMostVectorWork : kMostWork);
     const double most_parts = static_cast<double>(length / 256);
     const int64_t wanted = std::max(shared, static_cast<int64_t>(std::min(parts, most_parts)));
     int64_t block = 16;  // a multiple of the rows of a register block

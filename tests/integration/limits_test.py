@@ -7,6 +7,7 @@ of the limits that are refused.
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -99,6 +100,20 @@ class Limits(unittest.TestCase):
         error = self.deputy("run", self.model(make_models.expanding()), "--set=limits.memory=1MB",
                             f"--input=extents={self.scratch / 'extents.npy'}", status=5).stderr  # fmt: skip
         self.assertIn("node 'grow' (ConstantOfShape): 4000000 bytes for value 'grown' [1000,1000] exceed", error)
+
+    def test_graphs_nested_deeper_than_32_are_refused(self):
+        self.deputy("inspect", self.model(make_models.nested(32)))
+        error = self.deputy("run", self.model(make_models.nested(33)), status=3).stderr
+        self.assertIn("m.onnx: graphs are nested deeper than 32 at node 'level 32'", error)
+
+    def test_R150_a_long_chain_needs_no_deep_stack(self):
+        model, dpm = self.model(make_models.chain(20000)), self.scratch / "m.dpm"
+        for command in (["run", model], ["inspect", model], ["partition", model], ["convert", model, "-o", dpm],
+                        ["run", dpm]):  # fmt: skip
+            done = subprocess.run([DEPUTY, *map(str, command)], capture_output=True, text=True, timeout=300,
+                                  env={"DEPUTY_CONFIG": "cpu-only", "HOME": str(self.scratch)},
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (64 << 10, 64 << 10)))  # fmt: skip
+            self.assertEqual(done.returncode, 0, f"{command[0]}: {done.stderr}")
 
     def test_wrong_values_are_refused_with_their_place(self):
         for limits, place, message in (

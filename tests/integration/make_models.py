@@ -181,6 +181,37 @@ def counting():
                       initializers=[onnx.tensor([0], [], "zero"), onnx.tensor([1], [], "one")])  # fmt: skip
 
 
+def nested(levels):
+    """y = relu(x) `levels` graphs down, of Ifs and Loops of one iteration in turn; c is true, n is 1."""
+    extents = [2, 3]
+    inside = [onnx.node("Relu", ["x"], ["y0"], "deepest")]
+    for level in range(1, levels):
+        name, last = f"level {levels - level}", f"y{level - 1}"
+        if level % 2:
+            then_branch = onnx.graph(inside, [], [onnx.value_info(last, extents)])
+            other = onnx.graph([onnx.node("Neg", ["x"], [f"else{level}"])], [], [onnx.value_info(f"else{level}", extents)])
+            inside = [onnx.node("If", ["c"], [f"y{level}"], name, then_branch=then_branch, else_branch=other)]
+        else:
+            nodes = inside + [onnx.node("Identity", [f"go{level}"], [f"on{level}"])]
+            body = onnx.graph(nodes, [onnx.value_info(f"i{level}", [], 7), onnx.value_info(f"go{level}", [], 9),
+                                      onnx.value_info(f"s{level}", extents)],
+                              [onnx.value_info(f"on{level}", [], 9), onnx.value_info(last, extents)])  # fmt: skip
+            inside = [onnx.node("Loop", ["n", "", "x"], [f"y{level}"], name, body=body)]
+    return onnx.model(inside, [onnx.value_info("x", extents), onnx.value_info("c", [], 9), onnx.value_info("n", [], 7)],
+                      [onnx.value_info(f"y{levels - 1}", extents)])  # fmt: skip
+
+
+def chain(length):
+    """Adds and Relus in turn."""
+    nodes, last = [], "x"
+    for i in range(length):
+        inputs = [last] if i % 2 else [last, "step"]
+        nodes.append(onnx.node("Relu" if i % 2 else "Add", inputs, [f"v{i}"], f"node {i}"))
+        last = f"v{i}"
+    return onnx.model(nodes, [onnx.value_info("x", [1, 4])], [onnx.value_info(last, [1, 4])],
+                      initializers=[onnx.tensor([0.25, -0.5, 0.125, -0.0625], [1, 4], "step")])
+
+
 def two_at_once(extents):
     """y = exp(x) - exp(x), by way of two values that live at the same time."""
     nodes = [
@@ -222,7 +253,8 @@ def main():
                        "unprintable_outputs": unprintable_outputs, "relu": relu,
                        "branches": branches, "long_pool": long_pool, "pyramid": pyramid,
                        "unsteady_norm": unsteady_norm, "counting": counting, "wide": wide, "open_rows": open_rows,
-                       "expanding": expanding, "filters": filters}.items():
+                       "expanding": expanding, "filters": filters, "nested": lambda: nested(32),
+                       "chain": lambda: chain(20000)}.items():
         with open(os.path.join(folder, name + ".onnx"), "wb") as file:
             file.write(make())
 
