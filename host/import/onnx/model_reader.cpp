@@ -148,24 +148,25 @@ Status ModelReader::ReadNodes(const Frame& frame, Scope& scope,
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<int> order, TopologicalOrder(nodes));
   scope.Reserve(order.size());
   for (const int i : order) {
-    // Regions are read from here: the frames of what reads a node would be too large for a stack of 32 of them.
-    Result<std::vector<Region>> regions = ReadRegions(frame, scope, nodes[i]);
-    Status status = regions.ok() ? ReadNode(frame, scope, nodes[i], std::move(regions).value(), declared)
-                                 : std::move(regions).status();
+    // From here, and into an object elsewhere: what reads a node would need too much of the stack 32 times.
+    std::vector<Region> regions;
+    Status status = ReadRegions(frame, scope, nodes[i], regions);
+    if (status.ok()) status = ReadNode(frame, scope, nodes[i], std::move(regions), declared);
     if (!status.ok()) return std::move(status).At(Describe(nodes[i], i));
   }
   return {};
 }
 
-Result<std::vector<Region>> ModelReader::ReadRegions(const Frame& frame, Scope& scope, const pb::NodeProto& proto) {
-  std::vector<Region> regions;
+Status ModelReader::ReadRegions(const Frame& frame, Scope& scope, const pb::NodeProto& proto,
+                                std::vector<Region>& regions) {
   for (const pb::AttributeProto& attribute : proto.attribute()) {
-    DEPUTY_ASSIGN_OR_RETURN(const pb::AttributeProto* const value, frame.Resolve(attribute));
-    if (value == nullptr || TypeOf(*value) != pb::AttributeProto::GRAPH || IsCall(proto)) continue;
-    DEPUTY_ASSIGN_OR_RETURN(Region region, ReadRegion(frame, scope, attribute.name(), value->g()));
-    regions.push_back(std::move(region));
+    const Result<const pb::AttributeProto*> value = frame.Resolve(attribute);
+    if (!value.ok()) return value.status();
+    if (*value == nullptr || TypeOf(**value) != pb::AttributeProto::GRAPH || IsCall(proto)) continue;
+    Status status = ReadRegion(frame, scope, attribute.name(), (*value)->g(), regions.emplace_back());
+    if (!status.ok()) return status;
   }
-  return regions;
+  return {};
 }
 
 bool ModelReader::IsCall(const pb::NodeProto& proto) const {
@@ -258,19 +259,18 @@ const Primitive& ModelReader::Plain(OpKind op, int32_t since) {
   return plain;
 }
 
-Result<Region> ModelReader::ReadRegion(const Frame& frame, Scope& scope, const std::string& name,
-                                       const pb::GraphProto& proto) {
+Status ModelReader::ReadRegion(const Frame& frame, Scope& scope, const std::string& name, const pb::GraphProto& proto,
+                               Region& region) {
   if (region_depth_ >= kMostRegionDepth)
     return Error(StatusCode::kResourceExhausted, "graphs are nested deeper than {}", kMostRegionDepth);
-  Region region;
   region.name = name;
   region.body = std::make_shared<Graph>();
   const auto inner = std::make_unique<Scope>(*region.body, &scope, &region);
   ++region_depth_;
   Status status = ReadGraph(frame, *inner, proto, /*region=*/true);
   --region_depth_;
-  if (!status.ok()) return std::move(status).At(Quoted("region", name));
-  return region;
+  if (status.ok()) return status;
+  return std::move(status).At(Quoted("region", name));
 }
 
 Status ModelReader::ReadConstant(const Frame& frame, Scope& scope, const pb::NodeProto& proto) {
