@@ -47,14 +47,17 @@ void SoftmaxRow(const T* from, T* to, int64_t count) {
   if constexpr (std::is_same_v<T, float>) {
     if (count <= kLongRow) return linalg::Softmax(from, count, to);
   }
-  T largest = -std::numeric_limits<T>::infinity(), sum = 0;
+  constexpr int64_t kBlock = 1024;
+  T largest = -std::numeric_limits<T>::infinity();
+  double sum = 0;  // of short sums
   InParts(count, kLongRow,
           [&](int64_t begin, int64_t end) { largest = std::max(largest, LargestOf(from + begin, end - begin)); });
   InParts(count, kLongRow, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) to[i] = ExpOf(from[i] - largest);
-    sum += SumOf(to + begin, end - begin);
+    for (int64_t at = begin; at < end; at += kBlock)
+      sum += static_cast<double>(SumOf(to + at, std::min(kBlock, end - at)));
   });
-  const T scale = T{1} / sum;
+  const T scale = static_cast<T>(1 / sum);
   InParts(count, kLongRow, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) to[i] *= scale;
   });
@@ -67,19 +70,18 @@ void LogSoftmaxRow(const T* from, T* to, int64_t count) {
   }
   constexpr int64_t kBlock = 256;
   T powers[kBlock];  // not in `to`, which may be the source
-  T largest = -std::numeric_limits<T>::infinity(), sum = 0;
+  T largest = -std::numeric_limits<T>::infinity();
+  double sum = 0;  // of short sums
   InParts(count, kLongRow,
           [&](int64_t begin, int64_t end) { largest = std::max(largest, LargestOf(from + begin, end - begin)); });
   InParts(count, kLongRow, [&](int64_t begin, int64_t end) {
-    T part = 0;
     for (int64_t at = begin; at < end; at += kBlock) {
       const int64_t block = std::min(kBlock, end - at);
       for (int64_t i = 0; i < block; ++i) powers[i] = ExpOf(from[at + i] - largest);
-      part += SumOf(powers, block);
+      sum += static_cast<double>(SumOf(powers, block));
     }
-    sum += part;
   });
-  const T log_sum = std::log(sum);
+  const T log_sum = static_cast<T>(std::log(sum));
   InParts(count, kLongRow, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) to[i] = from[i] - largest - log_sum;
   });
