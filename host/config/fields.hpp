@@ -124,6 +124,9 @@ void VisitDelegate(V& v, D& d) {
                  "which the worker is ended",
                  "2min"},
              d.call_timeout, DurationRange{"10ms", "60min"});
+  v.Quantity(
+      Key{"memory_limit", "with isolation: process, the most memory that the worker may allocate; 0B: no limit", "2GB"},
+      d.memory_limit, SizeRange{"0B", "1000TB"});
   v.Choice(
       Key{"on_failure",
           "after a failed run: next, the delegates after this one run the partition; fail, the run ends with the error",
@@ -184,6 +187,12 @@ void VisitConfig(V& v, C& c) {
     v.Choice(
         Key{"auto", "delegates that are found and not listed: off, not used; last, used after the listed ones", "last"},
         c.plugins.auto_use);
+    v.Flag(
+        Key{"sandbox",
+            "whether a process in which a plugin runs gives up the rights that computing does not need: to open files "
+            "of others, to connect, to start and to signal programs",
+            "false"},
+        c.plugins.sandbox);
     v.Quantity(Key{"probe_timeout", "time that a plugin has for describing itself in the helper process", "5s"},
                c.plugins.probe_timeout, DurationRange{"10ms", "10min"});
   });

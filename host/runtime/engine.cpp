@@ -278,7 +278,18 @@ class EngineBuilder {
     if (state_.factory != nullptr) return state_.factory->Open(request);
     if (!entry.isolated) return registry_.Open(request);
     DEPUTY_ASSIGN_OR_RETURN(const LoadedPlugin::Expected file, registry_.FileOf(entry.delegate));
-    return IsolatedDelegate::Open(file, request, {WorkerProgram(), file.path, entry.call_timeout, entry.run_timeout});
+    RemotePluginOptions options{WorkerProgram(), file.path};
+    options.sandbox = *state_.config.plugins.sandbox;
+    options.memory_limit = entry.memory_limit;
+    options.call_timeout = entry.call_timeout;
+    options.run_timeout = entry.run_timeout;
+    const auto quarantine = [config = state_.config, file](const std::string& faults) {
+      const auto bytes = PluginFile::Open(file.path);
+      if (RejectionOf(bytes) != nullptr || std::get<0>(bytes)->identity() != file.identity) return;
+      RecordsOf(config, true)
+          ->Quarantine(*std::get<0>(bytes), file.path, file.manifest.id, {RejectReason::kFailedInUse, faults});
+    };
+    return IsolatedDelegate::Open(file, request, options, quarantine);
   }
 
   // Custom-operator kernels: for nodes that no delegate supports and the CPU does not know.

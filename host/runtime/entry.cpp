@@ -105,8 +105,10 @@ Entry EntryFromConfig(const DelegateConfig& config) {
   entry.isolated = *config.isolation == Isolation::kProcess;
   entry.call_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.call_timeout);
   entry.run_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.timeout);
+  entry.memory_limit = static_cast<uint64_t>(config.memory_limit->count);
   if (!entry.isolated) {
     const DelegateConfig defaults;
+    if (*config.memory_limit != *defaults.memory_limit) entry.ineffective = config.memory_limit.origin;
     if (*config.timeout != *defaults.timeout) entry.ineffective = config.timeout.origin;
     if (*config.call_timeout != *defaults.call_timeout) entry.ineffective = config.call_timeout.origin;
   }

@@ -30,6 +30,7 @@ struct Entry {
   RunHandling handling;
   ToleranceSettings tolerance;
   bool isolated = false;
+  uint64_t memory_limit = 0;                                // of its process, in bytes; 0: none
   std::chrono::milliseconds call_timeout{}, run_timeout{};  // where it is isolated; no limit of runs: 0
   Origin ineffective;                                       // of a limit although it is not isolated
   std::vector<std::pair<std::string, std::string>> options;

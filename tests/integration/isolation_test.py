@@ -58,10 +58,10 @@ class Isolation(unittest.TestCase):
         (self.scratch / "x.raw").write_bytes(floats([1, -2, 3, -4, 5, -6]))
         (self.scratch / "y.raw").write_bytes(floats([1, 0, 3, 0, 5, 0]))
 
-    def config(self, fixture="misbehaves", keys=""):
+    def config(self, fixture="misbehaves", keys="", sandbox="true"):
         shutil.copy(Path(ARGS.fixtures) / f"{fixture}.so", self.scratch / "plugins")
         path = self.scratch / "c.yaml"
-        path.write_text(f"version: 1\nplugins: {{paths: [{self.scratch}/plugins]}}\ncache: {{dir: 'off'}}\n"
+        path.write_text(f"version: 1\nplugins: {{paths: [{self.scratch}/plugins], sandbox: {sandbox}}}\ncache: {{dir: 'off'}}\n"
                         f"delegates:\n  - name: {fixture}\n    isolation: process\n{keys}")  # fmt: skip
         return path
 
@@ -120,7 +120,8 @@ class Isolation(unittest.TestCase):
                     self.right(done)
 
     def test_the_run_after_a_fault_is_the_delegates_again(self):
-        config = self.config(keys="    timeout: 200ms\n    call_timeout: 400ms\n")
+        # The fixture notes in a file that the fault has been.
+        config = self.config(keys="    timeout: 200ms\n    call_timeout: 400ms\n", sandbox="false")
         for stage in RUNNING:
             for kind in ENDS + HANGS:
                 with self.subTest(stage=stage, kind=kind):
@@ -131,10 +132,23 @@ class Isolation(unittest.TestCase):
                     # Garbage in the shared memory may read as the reply of a call that failed.
                     self.assertRegex(done.stderr, "was started again" + ("|from now on" if kind == "garble" else ""))
 
+    def test_a_partition_that_ends_its_process_twice_in_a_row_is_given_to_the_next_delegate(self):
+        done = self.run_model(self.config(), "--repeat", "5", fault="execute:segv")
+        self.right(done)
+        self.assertIn("was ended by SIGSEGV, for the second time in a row; cpu runs it from now on", done.stderr)
+        self.assertEqual(done.stderr.count("was started again"), 1, done.stderr)
+
+    def test_memory_beyond_the_limit_costs_no_answer(self):
+        for limit, warns in (("256MB", True), ("2GB", False), ("0B", False)):
+            with self.subTest(limit):
+                done = self.run_model(self.config(keys=f"    memory_limit: {limit}\n"), fault="execute:allocate")
+                self.right(done)
+                self.assertEqual("its worker process was ended by SIGABRT" in done.stderr, warns, done.stderr)
+
     def test_a_limit_without_isolation_is_refused(self):
         config = self.config()
-        for key in ("timeout", "call_timeout"):
-            config.write_text(config.read_text().replace("    isolation: process\n", "") + f"    {key}: 1s\n")
+        for key, value in (("timeout", "1s"), ("call_timeout", "1s"), ("memory_limit", "1GB")):
+            config.write_text(config.read_text().replace("    isolation: process\n", "") + f"    {key}: {value}\n")
             done = self.deputy("config", "check", config)
             self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
             self.assertIn("has an effect with isolation: process only", done.stdout + done.stderr)

@@ -21,6 +21,7 @@
 #include "plugin/discovery/loaded_plugin.hpp"
 #include "plugin/discovery/manifest.hpp"
 #include "plugin/discovery/plugin_file.hpp"
+#include "plugin/discovery/probe_records.hpp"
 #include "plugin/discovery/rejection.hpp"
 
 namespace deputy::host {
@@ -29,8 +30,10 @@ struct ScanOptions {
   std::vector<std::filesystem::path> paths;  // folders, searched in order; not recursive
   std::filesystem::path worker;              // the program deputy-worker
   std::chrono::milliseconds probe_timeout{2000};
+  std::shared_ptr<ProbeRecords> records;  // null: every file is probed
   // False: the manifest alone decides, and a plugin's first code runs when it is loaded. For trusted files only.
   bool probe = true;
+  bool sandbox = true;  // of the probe's process
   // Delegates that are wanted. A plugin that has none of them by its manifest is not run. No value: all are wanted.
   std::optional<std::vector<std::string>> named;
   // Files and folders that users other than root and this one could change are refused; else that is noted.
@@ -103,6 +106,8 @@ class PluginRegistry final : public DelegateFactory {
                   FolderTrust& folders);
   std::optional<Rejection> Examine(Candidate& candidate, const ScanOptions& options, const HostTraits& host,
                                    FolderTrust& folders);
+  static Checked<PluginDescription> DescriptionOf(const Candidate& candidate, const PluginFile& file,
+                                                  const ScanOptions& options);
   static std::optional<Rejection> CheckListed(const Candidate& candidate, const PluginFile& file,
                                               const ScanOptions& options);
   std::optional<Rejection> CheckDuplicates(const Candidate& candidate) const;
