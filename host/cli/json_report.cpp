@@ -150,6 +150,7 @@ Json ToJson(const PluginReport& plugin) {
           {"environment", plugin.environment},
           {"devices", plugin.devices},
           {"sandbox", plugin.sandbox},
+          {"listed", plugin.listed},
           {"delegates", std::move(delegates)}};
 }
 

@@ -150,6 +150,10 @@ std::vector<std::string> PluginNames(const PluginListing& listing) {
   return names;
 }
 
+std::string LockText(const PluginReport& plugin) {
+  return plugin.listed ? "listed" : "not listed: isolation: auto runs it in a worker process";
+}
+
 std::string SandboxText(const PluginReport& plugin) {
   if (plugin.sandbox == "user") return "none, the rights of the user";
   return plugin.sandbox == "gpu" ? fmt::format("gpu ({})", Joined(plugin.devices)) : plugin.sandbox;
@@ -169,7 +173,8 @@ Shown PluginText(const PluginReport& plugin, const Terminal& terminal) {
                                                       {"libraries", Joined(plugin.libraries)},
                                                       {"files", Joined(plugin.files)},
                                                       {"environment", Joined(plugin.environment)},
-                                                      {"sandbox", SandboxText(plugin)}};
+                                                      {"sandbox", SandboxText(plugin)},
+                                                      {"lock", LockText(plugin)}};
   for (const auto& [name, value] : rows)
     if (!value.empty()) table.Add(name, value);
   text += table.Text(terminal, "  ");

@@ -130,7 +130,7 @@ bool IsAvailable(const PluginDescription& description) {
 
 }  // namespace
 
-PluginRecords::PluginRecords(std::unique_ptr<Store> store, bool sandbox, bool reuse)
+PluginRecords::PluginRecords(std::shared_ptr<Store> store, bool sandbox, bool reuse)
     : store_(std::move(store)),
       reuse_(reuse),
       system_(SystemDigest()),

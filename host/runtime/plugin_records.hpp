@@ -28,7 +28,7 @@ struct QuarantineRecord {
 class PluginRecords final : public ProbeRecords {
  public:
   // `reuse`: descriptions of earlier probes serve; else each is made anew. `store` may be null: then nothing is kept.
-  PluginRecords(std::unique_ptr<Store> store, bool sandbox, bool reuse);
+  PluginRecords(std::shared_ptr<Store> store, bool sandbox, bool reuse);
 
   std::optional<Rejection> Quarantined(const PluginFile& file) override;
   std::optional<PluginDescription> Find(const PluginFile& file) override;
@@ -50,7 +50,7 @@ class PluginRecords final : public ProbeRecords {
   // What is kept of the file; its content is read if need be.
   Known Look(const PluginFile& file);
 
-  const std::unique_ptr<Store> store_;
+  const std::shared_ptr<Store> store_;
   const bool reuse_;
   const Digest system_;        // of the kernel and the drivers of accelerators
   const Digest surroundings_;  // of all else that a description may depend on

@@ -109,7 +109,6 @@ std::shared_ptr<PluginRecords> RecordsOf(const Config& config, bool reuse) {
 
 ScanOptions MakeScanOptions(const Context::State& state) {
   ScanOptions options = MakeScanOptions(state.config);
-  options.records = RecordsOf(state.config, /*reuse=*/true);
   if (state.progress)
     options.progress = [&report = state.progress](const std::filesystem::path& file) {
       report({ProgressStage::kScan, {}, file.native()});
@@ -128,14 +127,13 @@ ScanOptions MakeScanOptions(const Config& config) {
   options.probe_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.plugins.probe_timeout);
   options.sandbox = *config.plugins.sandbox;
   options.probe = options.refuse_untrusted = *config.plugins.trust != Trust::kAny;
-  if (*config.plugins.trust == Trust::kListed) {
-    std::vector<std::string> keys;
-    for (const Setting<std::string>& key : config.plugins.trust_keys) keys.push_back(*key);
-    options.reason_not_listed = [locks = std::make_shared<PluginLocks>(std::move(keys))](
-                                    const auto& folder, const auto& name, const ByteSource& bytes) {
-      return locks->ReasonNotListed(folder, name, bytes);
-    };
-  }
+  options.require_listed = *config.plugins.trust == Trust::kListed;
+  std::vector<std::string> keys;
+  for (const Setting<std::string>& key : config.plugins.trust_keys) keys.push_back(*key);
+  options.reason_not_listed = [locks = std::make_shared<PluginLocks>(std::move(keys))](
+                                  const auto& folder, const auto& name, const ByteSource& bytes) {
+    return locks->ReasonNotListed(folder, name, bytes);
+  };
   return options;
 }
 
@@ -216,6 +214,7 @@ Result<PluginListing> ListPluginFiles(const Context::State& state, const PluginQ
       for (const auto& [name, value] : entry->manifest->environment) report.environment.push_back(name + "=" + value);
       report.devices = entry->manifest->devices;
       report.sandbox = SandboxOf(*entry->manifest, state.config);
+      report.listed = entry->listed;
     }
     if (entry->description) {
       report.vendor = entry->description->vendor;

@@ -21,7 +21,7 @@ std::shared_ptr<PluginRecords> RecordsOf(const Config& config, bool reuse);
 
 // Folders with `$deputy` replaced, the worker of this installation, the deadline; without records.
 ScanOptions MakeScanOptions(const Config& config);
-// The same with records, and with the progress of the context, which must outlive the options.
+// The same with the progress of the context, which must outlive the options.
 ScanOptions MakeScanOptions(const Context::State& state);
 
 // With every option that an enabled entry does not set, at its plugin's default. Runs the plugins in the helper

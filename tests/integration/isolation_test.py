@@ -5,6 +5,7 @@
 """
 
 import argparse
+import hashlib
 import json
 import os
 import shutil
@@ -146,12 +147,46 @@ class Isolation(unittest.TestCase):
                 self.assertEqual("its worker process was ended by SIGABRT" in done.stderr, warns, done.stderr)
 
     def test_a_limit_without_isolation_is_refused(self):
-        config = self.config()
         for key, value in (("timeout", "1s"), ("call_timeout", "1s"), ("memory_limit", "1GB")):
-            config.write_text(config.read_text().replace("    isolation: process\n", "") + f"    {key}: {value}\n")
+            config = self.config(keys=f"    {key}: {value}\n")
+            self.deputy("config", "check", config)
+            config.write_text(config.read_text().replace("isolation: process\n", "isolation: none\n"))
             done = self.deputy("config", "check", config)
             self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-            self.assertIn("has an effect with isolation: process only", done.stdout + done.stderr)
+            self.assertIn("has no effect with isolation: none", done.stdout + done.stderr)
+
+    def survives(self, config):
+        """Whether the program survives a plugin that crashes; checks the answer then."""
+        done = self.run_model(config, fault="execute:segv")
+        if done.returncode == 0:
+            self.right(done)
+        return done.returncode == 0
+
+    def lock(self, digest=None):
+        """A lock of the folder that lists the plugin, with this digest instead of its own."""
+        plugin = self.scratch / "plugins" / "misbehaves.so"
+        lock = plugin.with_name("SHA256SUMS")
+        lock.write_text(f"{digest or hashlib.sha256(plugin.read_bytes()).hexdigest()}  {plugin.name}\n")
+        return lock
+
+    def test_auto_isolates_what_no_lock_lists(self):
+        for word in ("isolation: auto", "required: false"):  # the default
+            config = self.config()
+            config.write_text(config.read_text().replace("isolation: process", word))
+            self.assertTrue(self.survives(config))
+            self.lock()
+            self.assertFalse(self.survives(config))
+            lock = self.lock("0" * 64)
+            self.assertTrue(self.survives(config))
+            lock.unlink()
+            config.write_text(config.read_text().replace("plugins: {", "plugins: {trust: any, "))
+            self.assertFalse(self.survives(config))
+
+    def test_a_limit_isolates_a_listed_plugin(self):
+        config = self.config(keys="    memory_limit: 2GB\n")
+        config.write_text(config.read_text().replace("isolation: process", "isolation: auto"))
+        self.lock()
+        self.assertTrue(self.survives(config))
 
     def test_the_plan_names_the_worker_process(self):
         done = self.deputy("partition", self.model, "--config", self.config(), "--json")

@@ -68,6 +68,7 @@ struct PluginReport {
   // What the plugin can open and call in a process of its own: "user", everything; "cpu", only what computing needs;
   // "gpu", also its devices.
   std::string sandbox;
+  bool listed = false;  // in the lock of its folder (SHA256SUMS): with `isolation: auto` it runs in the application
   std::vector<PluginDelegateReport> delegates;
 };
 

@@ -39,7 +39,9 @@ constexpr std::string_view kAccelerators[] = {
 
 bool IsDeviceName(std::string_view name) {
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/*?";
-  if (name.empty() || name.front() == '/' || name.find_first_not_of(kAllowed) != std::string_view::npos) return false;
+  if (name.empty() || name.front() == '/' || name.back() == '/' ||
+      name.find_first_not_of(kAllowed) != std::string_view::npos)
+    return false;
   while (!name.empty()) {
     const size_t slash = std::min(name.find('/'), name.size());
     const std::string_view part = name.substr(0, slash);
