@@ -1,9 +1,10 @@
 // Fusions: every pair of pieces that the delegate takes, and a number of triples, as one partition: in a row, with the
 // inner value an output, with both values joined. Then random networks of the pieces. One test for each operator that
-// comes first.
+// comes first. And the patterns that graph compilers rewrite.
 #include <map>
 #include <set>
 
+#include "cases/patterns.hpp"
 #include "cases/pieces.hpp"
 #include "partition_run.hpp"
 #include "saved_case.hpp"
@@ -125,6 +126,19 @@ void CheckNetworks(TestRun& run) {
   if (models.several() == 0) run.Skipped("it takes no two nodes of a network together");
 }
 
+// The patterns in the first element type in which the delegate takes any nodes of them together.
+void CheckPatterns(TestRun& run) {
+  const auto [plugin, instance] = run.LoadAndOpen();
+  if (instance == nullptr) return;
+  FusionRun models(run, *instance);
+  for (const deputy_dtype dtype : {kF32, kF16, kBF16}) {
+    for (const auto& make : {Patterns, Twins})
+      for (const ModelCase& model : make(dtype, run.settings().seed)) models.Try(model);
+    if (models.several() != 0 || run.failures() != 0) return;
+  }
+  run.Skipped("it takes no two nodes of a pattern together");
+}
+
 }  // namespace
 
 std::vector<Test> FusionTests() {
@@ -134,6 +148,7 @@ std::vector<Test> FusionTests() {
     if (seen.insert(piece.op_type).second)
       tests.push_back(
           {"fusions." + piece.op_type, [op_type = piece.op_type](TestRun& run) { CheckFirst(run, op_type); }});
+  tests.push_back({"fusions.patterns", CheckPatterns});
   tests.push_back({"fusions.networks", CheckNetworks});
   return tests;
 }
