@@ -119,7 +119,8 @@ const std::set<std::string>& Series() {
 bool OnlyMoves(const reference::Node& node) { return node.domain.empty() && IsOneOf(node.op_type, Moving()); }
 
 double Tolerance::For(double expected, double largest) const {
-  return absolute + relative * std::fabs(expected) + scaled * largest;
+  const double share = relative == 0 ? 0 : relative * std::fabs(expected);  // of an infinity as well
+  return absolute + share + scaled * largest;
 }
 
 Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype computes_in) {

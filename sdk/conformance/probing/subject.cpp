@@ -72,8 +72,11 @@ Subject::Subject(const Case& tested) : name_(tested.name()), backing_(std::make_
   for (const size_t part : {1u, 2u, 3u}) {
     Case changed = tested;
     bool any = false;
-    for (Operand& input : changed.inputs)
-      if (input.present && !input.constant) any = ChangeInside(input.value, part) || any;
+    for (size_t i = 0; i < changed.inputs.size(); ++i) {
+      Operand& input = changed.inputs[i];
+      if (input.present && !input.constant && !ArePositions(tested.node, i))
+        any = ChangeInside(input.value, part) || any;
+    }
     if (!any) continue;
     backing_->cases.push_back(std::move(changed));
     auto shown = std::make_unique<CaseGraph>(backing_->cases.back());
@@ -83,7 +86,8 @@ Subject::Subject(const Case& tested) : name_(tested.name()), backing_(std::make_
   bool differs = false;
   // Bounds and steps that are constant change shapes, which are compared.
   for (size_t i = 1; i < other.inputs.size(); ++i)
-    if (other.inputs[i].present && other.inputs[i].constant) differs = Redraw(other.inputs[i].value, 77 + i) || differs;
+    if (other.inputs[i].present && other.inputs[i].constant && !ArePositions(tested.node, i))
+      differs = Redraw(other.inputs[i].value, 77 + i) || differs;
   if (!differs) return;
   backing_->cases.push_back(std::move(other));
   auto shown = std::make_unique<CaseGraph>(backing_->cases.back());
