@@ -276,8 +276,8 @@ void CheckCancel(TestRun& run, const Cases& cases) {
   }
   if (ended == 0)
     run.Warn(
-        "no run ended early of 23 that were cancelled, 3 of them before they began; a delegate whose runs cannot be "
-        "cancelled has no slot `cancel`");
+        "no run ended early of 23 that were cancelled, 3 of them before they began: the slot `cancel` has no visible "
+        "effect (with the SDK's layer, Execute asks RunArgs::cancelled())");
   run.NoFaults(*opened.plugin, "");
 }
 
