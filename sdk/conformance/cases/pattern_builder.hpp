@@ -64,7 +64,7 @@ class PatternBuilder {
   size_t BatchNormalization(size_t x) {
     return Op("BatchNormalization", {x, Const(Row(), 0.5, 1.5), Const(Row()), Const(Row()), Const(Row(), 0.5, 2)});
   }
-  // Of the last two axes by one element, or of all four borders of the axes that `pads` names.
+  // Of the last two axes by one element, or on every side of the axes that `pads` names.
   size_t Pad(size_t x, const std::string& mode, double value, std::vector<int64_t> pads = {0, 0, 1, 1, 0, 0, 1, 1}) {
     std::vector<size_t> inputs = {x, Numbers(std::move(pads))};
     if (mode == "constant" && value != 0) inputs.push_back(Scalar(value));

@@ -159,7 +159,7 @@ void AddPads(PatternBuilder& b) {
   b.Begin("halves joined in reverse order");
   const size_t whole = b.In(Square());
   b.Done(b.Op("Concat", {slice(whole, 4, 8, 1, 1), slice(whole, 0, 4, 1, 1)}, {{"axis", Int(1)}}));
-  b.Begin("Concat, Slice across the border");
+  b.Begin("Concat, Slice across the seam");
   const size_t joined = b.Op("Concat", {b.In(Square()), b.In(Square())}, {{"axis", Int(0)}});
   b.Done(slice(joined, 4, 12, 0, 1));
 }

@@ -15,6 +15,6 @@ std::vector<ModelCase> Patterns(deputy_dtype dtype, uint64_t seed);
 
 // Two nodes of one operator that differ in an attribute, or in their constants, in one model: a compiler, and the bytes
 // of an executable, must keep both.
-std::vector<ModelCase> Twins(deputy_dtype dtype, uint64_t seed);
+std::vector<ModelCase> RepeatedOperators(deputy_dtype dtype, uint64_t seed);
 
 }  // namespace deputy::conformance

@@ -307,11 +307,11 @@ void CheckDamaged(TestRun& run, const Subjects& subjects) {
 }  // namespace
 
 std::vector<Test> BlobTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models) {
-  // One attribute in the bytes would serve both nodes of a twin.
+  // One attribute in the bytes would serve both nodes of a pair.
   static const auto* const all = new std::vector<ModelCase>([&models] {
-    std::vector<ModelCase> with_twins = models;
-    for (ModelCase& twin : Twins(kF32, 1)) with_twins.push_back(std::move(twin));
-    return with_twins;
+    std::vector<ModelCase> with_pairs = models;
+    for (ModelCase& pair : RepeatedOperators(kF32, 1)) with_pairs.push_back(std::move(pair));
+    return with_pairs;
   }());
   const Subjects subjects{cases, *all};
   return {{"blob.compatibility", CheckCompatibility},

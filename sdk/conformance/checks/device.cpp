@@ -1,5 +1,5 @@
 // The state of an opened device (deputy.device_control/1): levels that exist, requests that are those of open, counters
-// that grow with the runs. And the clock of a device, which instances give back in whatever order they are closed.
+// that grow with the runs. And the clock of a device, which instances give back in any order of closing.
 #include <chrono>
 #include <cstddef>
 #include <cstring>

@@ -150,7 +150,7 @@ void CheckPatterns(TestRun& run) {
   if (grounds.empty()) return run.Skipped("it takes none of the pieces");
   const deputy_dtype dtype = grounds.front().ground.dtype;
   FusionRun models(run, *instance);
-  for (const auto& make : {Patterns, Twins})
+  for (const auto& make : {Patterns, RepeatedOperators})
     for (const ModelCase& model : make(dtype, seed)) models.Try(model);
   if (models.several() == 0) run.Skipped("it takes no two nodes of a pattern together");
 }

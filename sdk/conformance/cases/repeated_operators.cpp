@@ -9,7 +9,7 @@ namespace {
 // Appends a node to a value; the settings are those of one of the two nodes.
 using Append = std::function<size_t(PatternBuilder&, size_t x)>;
 
-struct Twin {
+struct NodePair {
   std::string label;
   Dims dims;
   Append first, second;
@@ -19,8 +19,8 @@ Append Node(const std::string& type, const NodeSettings& settings) {
   return [=](PatternBuilder& b, size_t x) { return b.Op(type, {x}, settings); };
 }
 
-Twin Attributes(const std::string& type, const char* name, const Attribute& one, const Attribute& other,
-                const Dims& dims = Square()) {
+NodePair Attributes(const std::string& type, const char* name, const Attribute& one, const Attribute& other,
+                    const Dims& dims = Square()) {
   return {type + " with " + name + "=" + TextOf(one) + " and " + TextOf(other), dims, Node(type, {{name, one}}),
           Node(type, {{name, other}})};
 }
@@ -98,9 +98,9 @@ Append Concat(int64_t axis) {
   return [=](PatternBuilder& b, size_t x) { return b.Op("Concat", {x, b.Op("Relu", {x})}, {{"axis", Int(axis)}}); };
 }
 
-std::vector<Twin> AllTwins(deputy_dtype dtype) {
+std::vector<NodePair> AllNodePairs(deputy_dtype dtype) {
   const NodeSettings padded = {{"pads", Ints({1, 1, 1, 1})}};
-  std::vector<Twin> all = {
+  std::vector<NodePair> all = {
       Attributes("LeakyRelu", "alpha", Float(0.1f), Float(0.4f)),
       Attributes("Elu", "alpha", Float(1), Float(0.3f)),
       Attributes("Celu", "alpha", Float(1), Float(0.5f)),
@@ -157,12 +157,12 @@ std::vector<Twin> AllTwins(deputy_dtype dtype) {
 
 }  // namespace
 
-std::vector<ModelCase> Twins(deputy_dtype dtype, uint64_t seed) {
+std::vector<ModelCase> RepeatedOperators(deputy_dtype dtype, uint64_t seed) {
   std::vector<ModelCase> all;
   PatternBuilder b(all, dtype, seed);
-  for (const Twin& twin : AllTwins(dtype)) {
-    b.Begin(twin.label);
-    b.Done(twin.second(b, twin.first(b, b.In(twin.dims))));
+  for (const NodePair& pair : AllNodePairs(dtype)) {
+    b.Begin(pair.label);
+    b.Done(pair.second(b, pair.first(b, b.In(pair.dims))));
   }
   return all;
 }
