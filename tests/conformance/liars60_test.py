@@ -4,7 +4,8 @@ name at least 58 of 60 by a test of the group that the fault belongs to, and not
 
   liars60_test.py --kit deputy-conformance --plugin liars.so [--blind DIRECTORY] [--only GLOB] [--whole] [--verbose]
 
-A liar runs only the tests that name it fastest, or all with --whole; the delegate without a fault always runs all.
+A liar runs only the tests that name it fastest, or all with --whole; the delegate without a fault runs all, unless
+--only names some liars.
 """
 
 import argparse
@@ -100,10 +101,11 @@ def main():
 
     wrong = caught = 0
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        honest = {"name": "", "says": "", "tests": []}
-        honest_done = pool.submit(run, arguments, honest)
+        honest_done = None
+        if arguments.only == "*":
+            honest_done = pool.submit(run, arguments, {"name": "", "says": "", "tests": []})
         running = [(liar, pool.submit(run, arguments, liar)) for liar in liars]
-        output = honest_done.result()[0]
+        output = honest_done.result()[0] if honest_done else " 0 failed"
         if failures(output) or " 0 failed" not in output:
             wrong = 1
             print(f"the delegate without a fault does not pass:\n{output}")
