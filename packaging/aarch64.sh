@@ -18,7 +18,7 @@ emulated=(qemu-aarch64-static -L "$sysroot" -E "LD_LIBRARY_PATH=$prefix/lib")
 packages=(
   libc6-dev libstdc++-12-dev
   libboost-dev libboost-graph-dev libyaml-cpp-dev libflatbuffers-dev libspdlog-dev libfmt-dev libeigen3-dev
-  libarchive-dev libsodium-dev
+  libarchive-dev libsodium-dev libseccomp-dev
   libprotobuf-dev libonnx-dev libcli11-dev nlohmann-json3-dev libpng-dev libturbojpeg0-dev
 )
 

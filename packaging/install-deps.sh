@@ -16,6 +16,7 @@ build=(
   libprotobuf-dev protobuf-compiler libonnx-dev
   libcli11-dev nlohmann-json3-dev
   libarchive-dev libsodium-dev # bundles
+  libseccomp-dev # the sandbox of worker processes
   libpng-dev libturbojpeg0-dev
 )
 # doxygen makes the references of the headers. Tests open the page of `deputy partition --html` in Chromium and give

@@ -32,6 +32,7 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
+  pid_t pid() const { return pid_; }
   // Both end when all holders of the other side have closed it.
   int reply_fd() const { return reply_fd_; }
   int output_fd() const { return output_fd_; }  // standard output and standard error

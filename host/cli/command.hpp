@@ -50,6 +50,7 @@ Command MakePartitionCommand(CLI::App& app);
 Command MakePluginsCommand(CLI::App& app);
 Command MakeConfigCommand(CLI::App& app);
 Command MakeCacheCommand(CLI::App& app);
+Command MakeQuarantineCommand(CLI::App& app);
 Command MakeConvertCommand(CLI::App& app);
 Command MakeDigitsCommand(CLI::App& app);
 Command MakeBenchCommand(CLI::App& app);

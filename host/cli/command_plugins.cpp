@@ -90,6 +90,8 @@ void PrintPlugin(const PluginReport& plugin, bool why, const Terminal& terminal)
             plugin.abi));
   if (why && !plugin.rule.empty())
     line(Show("rule: {}{}{}", plugin.rule, plugin.reason.empty() ? "" : ": ", plugin.reason));
+  if (why) line(Show("lock: {}", LockText(plugin)));
+  if (why) line(Show("sandbox: {}", SandboxText(plugin)));
   for (const PluginDelegateReport& delegate : plugin.delegates) PrintDelegate(plugin, delegate, why, terminal);
   if (!plugin.files.empty()) line(Show("required files: {}", Joined(plugin.files)));
 }

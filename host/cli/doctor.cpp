@@ -153,6 +153,10 @@ void CheckInstallation(const InstallationReport& installation, HealthChecks& che
   else
     AddFailure(checks, "helper program", fmt::format("{}: {}", installation.worker, std::strerror(errno)),
                "no plugin can be checked without it: install Deputy again");
+  if (installation.sandbox == "none")
+    AddWarning(checks, "sandbox", "none", "the kernel has neither Landlock nor filters of system calls");
+  else
+    AddOk(checks, "sandbox", installation.sandbox);
   std::vector<std::string> importers;
   for (const fs::path& file : FilesIn(fs::path(installation.folder) / "importers"))
     if (file.extension() == ".so") importers.push_back(file.filename().string());

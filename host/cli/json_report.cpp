@@ -148,6 +148,9 @@ Json ToJson(const PluginReport& plugin) {
           {"libraries", plugin.libraries},
           {"cpu_features", plugin.cpu_features},
           {"environment", plugin.environment},
+          {"devices", plugin.devices},
+          {"sandbox", plugin.sandbox},
+          {"listed", plugin.listed},
           {"delegates", std::move(delegates)}};
 }
 
@@ -166,6 +169,20 @@ const char* CacheStateText(CacheEntryState state) {
     case CacheEntryState::kUnreadable: return "unreadable";
   }
   return "";
+}
+
+Json ToJson(const std::vector<QuarantinedPlugin>& plugins) {
+  Json list = Json::array();
+  for (const QuarantinedPlugin& plugin : plugins)
+    list.push_back(
+        {{"key", plugin.key},
+         {"file", plugin.file},
+         {"plugin", plugin.plugin},
+         {"rule", plugin.rule},
+         {"reason", plugin.reason},
+         {"since_unix_s", std::chrono::duration_cast<std::chrono::seconds>(plugin.since.time_since_epoch()).count()},
+         {"in_force", plugin.in_force}});
+  return {{"plugins", std::move(list)}};
 }
 
 uint64_t TotalBytes(const CacheListing& listing) {

@@ -10,6 +10,7 @@
 #include "deputy/model.hpp"
 #include "deputy/placement.hpp"
 #include "deputy/plugins.hpp"
+#include "deputy/quarantine.hpp"
 
 namespace deputy::cli {
 
@@ -21,6 +22,7 @@ Json ToJson(const PluginReport& plugin);
 Json ToJson(const NodeReport& node);
 Json ToJson(const CapabilityReport& row);
 Json ToJson(const CacheListing& listing);
+Json ToJson(const std::vector<QuarantinedPlugin>& plugins);
 
 const char* CacheStateText(CacheEntryState state);  // "intact", "other version", ...
 uint64_t TotalBytes(const CacheListing& listing);

@@ -150,6 +150,15 @@ std::vector<std::string> PluginNames(const PluginListing& listing) {
   return names;
 }
 
+std::string LockText(const PluginReport& plugin) {
+  return plugin.listed ? "listed" : "not listed: isolation: auto runs it in a worker process";
+}
+
+std::string SandboxText(const PluginReport& plugin) {
+  if (plugin.sandbox == "user") return "none, the rights of the user";
+  return plugin.sandbox == "gpu" ? fmt::format("gpu ({})", Joined(plugin.devices)) : plugin.sandbox;
+}
+
 Shown PluginText(const PluginReport& plugin, const Terminal& terminal) {
   Shown text = Show("plugin {}\n", terminal.Paint(Paint::kBold, plugin.id.empty() ? "without a manifest" : plugin.id));
   KeyTable table;
@@ -163,7 +172,9 @@ Shown PluginText(const PluginReport& plugin, const Terminal& terminal) {
                                                       {"CPU features", Joined(plugin.cpu_features)},
                                                       {"libraries", Joined(plugin.libraries)},
                                                       {"files", Joined(plugin.files)},
-                                                      {"environment", Joined(plugin.environment)}};
+                                                      {"environment", Joined(plugin.environment)},
+                                                      {"sandbox", SandboxText(plugin)},
+                                                      {"lock", LockText(plugin)}};
   for (const auto& [name, value] : rows)
     if (!value.empty()) table.Add(name, value);
   text += table.Text(terminal, "  ");

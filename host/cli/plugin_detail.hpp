@@ -24,6 +24,11 @@ const PluginReport* FindPlugin(const PluginListing& listing, const std::string& 
 // Names by which FindPlugin finds something, for suggestions.
 std::vector<std::string> PluginNames(const PluginListing& listing);
 
+// Whether the lock of its folder lists it: "listed".
+std::string LockText(const PluginReport& plugin);
+// Its rights in a process of its own: "cpu", "gpu (nvidia*)".
+std::string SandboxText(const PluginReport& plugin);
+
 // File, identity, requirements; for each delegate devices, options, operators, and the lines of the configuration that
 // use it or would use it.
 Shown PluginText(const PluginReport& plugin, const Terminal& terminal);

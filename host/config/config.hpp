@@ -68,7 +68,7 @@ enum class Trust { kListed, kProbe, kAny };
 enum class AutoUse { kOff, kLast };
 enum class Fallback { kCpu, kDisabled };
 enum class OnFailure { kNext, kFail };
-enum class Isolation { kInProcess, kProcess };
+enum class Isolation { kAuto, kInProcess, kProcess };
 enum class Precision { kOwn, kFloat32, kFloat16, kBfloat16 };
 enum class Policy { kPriority, kCost, kMeasured };
 enum class VerifyWhen { kNever, kFirstRun, kAlways };
@@ -79,6 +79,7 @@ struct PluginsConfig {
   Setting<Trust> trust;
   List<Setting<std::string>> trust_keys;  // one of them must have signed the lock of `trust: listed`
   Setting<AutoUse> auto_use;              // YAML: auto
+  Setting<bool> sandbox{true, {}};        // of processes that run plugins
   Setting<Duration> probe_timeout{std::chrono::seconds(2), {}};  // also where that of a file is wrong
   bool operator==(const PluginsConfig&) const = default;
 };
@@ -121,9 +122,10 @@ struct DelegateConfig {
   DelegateRules rules;
   Setting<int64_t> min_nodes{1};
   Setting<int64_t> min_flops{0};
-  Setting<Isolation> isolation{Isolation::kInProcess, {}};
+  Setting<Isolation> isolation{Isolation::kAuto, {}};
   Setting<Duration> timeout{Duration(0), {}};                    // of a run of a partition; 0: none
   Setting<Duration> call_timeout{std::chrono::seconds(30), {}};  // between two messages of any other call
+  Setting<Bytes> memory_limit{Bytes{0}, {}};                     // of its process; 0: none
   Setting<OnFailure> on_failure{OnFailure::kNext, {}};
   VerifyConfig verify;
   bool operator==(const DelegateConfig&) const = default;

@@ -110,20 +110,23 @@ void VisitDelegate(V& v, D& d) {
   v.Integer(Key{"min_flops", "smallest partition, in floating-point operations; smaller ones go to the next delegate",
                 "1000000"},
             d.min_flops, {0, 1000000000000000000});
-  v.Choice(Key{"isolation",
-               "none: the plugin runs in this process, and its crash ends it. process: in a worker process, whose end "
-               "costs time, but no answer",
-               "process"},
-           d.isolation);
-  v.Quantity(Key{"timeout",
-                 "with isolation: process, time of a run of a partition after which the worker is ended; 0ms: no limit",
-                 "500ms"},
-             d.timeout, DurationRange{"0ms", "60min"});
+  v.Choice(
+      Key{"isolation",
+          "none: the plugin runs in this process, and its crash ends it. process: in a worker process, whose end costs "
+          "time, but no answer. auto: none for a plugin that the lock of its folder lists (SHA256SUMS) or that 'trust: "
+          "any' lets pass, and that has none of the limits below; process for every other",
+          "process"},
+      d.isolation);
+  v.Quantity(
+      Key{"timeout", "time of a run of a partition after which the worker process is ended; 0ms: no limit", "500ms"},
+      d.timeout, DurationRange{"0ms", "60min"});
   v.Quantity(Key{"call_timeout",
-                 "with isolation: process, time without a message in any other call, such as a compilation, after "
-                 "which the worker is ended",
+                 "time without a message in any other call, such as a compilation, after which the worker process is "
+                 "ended",
                  "2min"},
              d.call_timeout, DurationRange{"10ms", "60min"});
+  v.Quantity(Key{"memory_limit", "most memory that the worker process may allocate; 0B: no limit", "2GB"},
+             d.memory_limit, SizeRange{"0B", "1000TB"});
   v.Choice(
       Key{"on_failure",
           "after a failed run: next, the delegates after this one run the partition; fail, the run ends with the error",
@@ -188,6 +191,12 @@ void VisitConfig(V& v, C& c) {
     v.Choice(
         Key{"auto", "delegates that are found and not listed: off, not used; last, used after the listed ones", "last"},
         c.plugins.auto_use);
+    v.Flag(
+        Key{"sandbox",
+            "whether a process in which a plugin runs gives up the rights that computing does not need: to open files "
+            "of others, to connect, to start and to signal programs",
+            "false"},
+        c.plugins.sandbox);
     v.Quantity(Key{"probe_timeout", "time that a plugin has for describing itself in the helper process", "5s"},
                c.plugins.probe_timeout, DurationRange{"10ms", "10min"});
   });

@@ -40,6 +40,7 @@ plugins:
   paths: [$deputy/plugins]
   trust: probe
   auto: off
+  sandbox: true
   probe_timeout: 2s
 delegates: []
 cpu: {threads: auto}

@@ -19,7 +19,8 @@ inline constexpr Word<Trust> kTrust[] = {{Trust::kListed, "listed"}, {Trust::kPr
 inline constexpr Word<AutoUse> kAutoUse[] = {{AutoUse::kOff, "off"}, {AutoUse::kLast, "last"}};
 inline constexpr Word<Fallback> kFallback[] = {{Fallback::kCpu, "cpu"}, {Fallback::kDisabled, "none"}};
 inline constexpr Word<OnFailure> kOnFailure[] = {{OnFailure::kNext, "next"}, {OnFailure::kFail, "fail"}};
-inline constexpr Word<Isolation> kIsolation[] = {{Isolation::kInProcess, "none"}, {Isolation::kProcess, "process"}};
+inline constexpr Word<Isolation> kIsolation[] = {
+    {Isolation::kAuto, "auto"}, {Isolation::kInProcess, "none"}, {Isolation::kProcess, "process"}};
 inline constexpr Word<Precision> kPrecision[] = {{Precision::kOwn, "own"},
                                                  {Precision::kFloat32, "float32"},
                                                  {Precision::kFloat16, "float16"},

@@ -148,6 +148,8 @@ class ExecutionContext {
   // Whether the last Execute failed with kDeviceLost because the device was lost before it: nothing was run, and a new
   // context of the executable may work at once.
   virtual bool was_lost_before() const { return false; }
+  // Whether the last failed execute ended the process that ran it, by a fault of the delegate.
+  virtual bool ended_its_process() const { return false; }
   // Shapes for the following runs: tensors without data, in the order of the partition. After a failure, or kRecompile,
   // the context is as it was.
   virtual Result<ResizeOutcome> Resize(std::span<const deputy_tensor* const>, std::span<const deputy_tensor* const>) {

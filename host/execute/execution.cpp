@@ -298,7 +298,7 @@ Status Execution::RunStep(BoundStep& step, const CancellationToken& token, const
   Status status = step.context == nullptr ? step.broken : RunContext(*plan_, *step.step, *step.context, args, scope);
   if (step.health == nullptr) return status;
   if (!status.ok()) return AnswerFailure(step, status, args, scope);
-  step.health->delegate().Succeeded();
+  step.health->Succeeded();
   return {};
 }
 
@@ -311,11 +311,14 @@ Status Execution::AnswerFailure(BoundStep& step, const Status& failure, const Ru
     status = CreateContext(step);
     if (status.ok()) status = RunContext(*plan_, *step.step, *step.context, args, scope);
     if (status.ok()) {
-      step.health->delegate().Succeeded();
+      step.health->Succeeded();
       return {};
     }
   }
   if (token.Due() || !step.health->delegate().handling().falls_back) return status;
+  // Two in a row are a fault of the plugin with this partition, not of its device: another one is not risked.
+  if (step.context != nullptr && step.context->ended_its_process() && step.health->EndedProcess())
+    status = Error(StatusCode::kPlugin, "{}, for the second time in a row", status.ToString());
   return RunAlternative(step, status, token);
 }
 
@@ -337,7 +340,7 @@ Status Execution::RunVerified(BoundStep& step, const RunArgs& args, const Cancel
   }
   const Status status = RunContext(*plan_, *step.step, *step.context, args, scope);
   if (!status.ok()) return AnswerFailure(step, status, args, scope);
-  step.health->delegate().Succeeded();
+  step.health->Succeeded();
   DEPUTY_RETURN_IF_ERROR(
       fallback_->Verify({*plan_, *step.step, before, step.inputs, step.outputs, *allocator_}, *args.cancellation));
   return args.cancellation->Check();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -14,6 +15,8 @@ namespace deputy::host {
 struct RemotePluginOptions {
   std::filesystem::path worker;  // the program deputy-worker
   std::filesystem::path file;    // the plugin
+  bool sandbox = true;           // else the process keeps the user's rights
+  uint64_t memory_limit = 0;     // of what the process may allocate, in bytes; 0: none
   // For the load of the library, and between two messages of a call that is not a run; for runs, 0: none.
   std::chrono::milliseconds call_timeout{30000}, run_timeout{0};
 };
@@ -21,7 +24,10 @@ struct RemotePluginOptions {
 struct RemoteTable {
   const deputy_plugin* table = nullptr;
   std::function<bool()> has_ended;  // whether the process has ended; never waits [any-thread]
-  std::shared_ptr<void> keep;       // the process ends with it
+  // How the process ended by a fault of its own, a hang included; empty while it lives, and where another process
+  // killed it. [any-thread]
+  std::function<std::string()> own_fault;
+  std::shared_ptr<void> keep;  // the process ends with it
 };
 
 // Starts a worker process and loads the plugin there.

@@ -1,6 +1,7 @@
 #include "isolation/worker_link.hpp"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -75,7 +76,8 @@ Status WorkerLink::Begin() {
   const auto started = std::make_shared<std::promise<Status>>();
   std::future<Status> result = started->get_future();
   watcher_ = std::thread([this, started] {
-    const std::vector<std::string> arguments{"serve", options_.file.string(), std::to_string(getpid())};
+    const std::vector<std::string> arguments{"serve", options_.file.string(), options_.sandbox ? "sandbox" : "user",
+                                             std::to_string(options_.memory_limit), std::to_string(getpid())};
     auto process = WorkerProcess::Start(options_.worker, arguments, WorkerProcess::ReplyKind::kSocket);
     if (!process.ok()) return started->set_value(process.status());
     process_ = *std::move(process);
@@ -156,6 +158,12 @@ std::unique_ptr<Channel> WorkerLink::Acquire() {
 bool WorkerLink::has_ended() {
   const std::lock_guard lock(mutex_);
   return ended_ || !condemned_.empty();
+}
+
+std::string WorkerLink::OwnFault() {
+  const std::lock_guard lock(mutex_);
+  if (!condemned_.empty()) return condemned_;
+  return ended_ && *ended_ != HowItEnded(SIGKILL) ? *ended_ : "";
 }
 
 void WorkerLink::Release(std::unique_ptr<Channel> channel) {

@@ -53,6 +53,8 @@ class WorkerLink {
   // one, as has_ended() tells. [any-thread]
   std::unique_ptr<Channel> Acquire();
   bool has_ended();
+  // Of serve.hpp. [any-thread]
+  std::string OwnFault();
   void Release(std::unique_ptr<Channel> channel);
   // Ends the worker because of what it did: "sent an invalid frame". Returns the fault as a sentence.
   // [any-thread]

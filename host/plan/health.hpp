@@ -97,6 +97,13 @@ class StepHealth {
     attention_.fetch_and(static_cast<uint8_t>(~(kUnverified | kVerifies)), std::memory_order_relaxed);
   }
   DelegateHealth& delegate() { return *delegate_; }
+  void Succeeded() {
+    delegate_->Succeeded();
+    if ((attention_.load(std::memory_order_relaxed) & kEndedProcess) != 0)
+      attention_.fetch_and(static_cast<uint8_t>(~kEndedProcess), std::memory_order_relaxed);
+  }
+  // Notes that a run of the step ended the process of its delegate. Whether the one before did so, too.
+  bool EndedProcess() { return (attention_.fetch_or(kEndedProcess, std::memory_order_relaxed) & kEndedProcess) != 0; }
 
   const std::optional<Digest> verdict_key;
   // The plan that runs the step instead; null until first needed. The model's lock guards it.
@@ -105,7 +112,7 @@ class StepHealth {
   std::shared_ptr<const Plan> reference;
 
  private:
-  static constexpr uint8_t kDemoted = 1, kUnverified = 2, kVerifies = 4;
+  static constexpr uint8_t kDemoted = 1, kUnverified = 2, kVerifies = 4, kEndedProcess = 8;
 
   const std::shared_ptr<DelegateHealth> delegate_;
   std::atomic<uint8_t> attention_{0};

@@ -75,6 +75,7 @@ class ConfigChecker {
     for (const DelegateConfig& delegate : config_.delegates)
       if (*delegate.enabled && !delegate.name->empty()) entries.push_back(EntryFromConfig(delegate));
     ScanOptions options = MakeScanOptions(config_);
+    options.records = RecordsOf(config_, /*reuse=*/false);
     options.probe = true;  // never in this process, regardless of the trust in the configuration
     if (!IsAutomatic()) {
       options.named.emplace();

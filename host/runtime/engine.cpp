@@ -53,6 +53,7 @@ class EngineBuilder {
     for (const std::string& warning : state_.config_warnings) Log(LogLevel::kWarning, "{}", warning);
     const bool automatic = !state_.replaced && *config.plugins.auto_use == AutoUse::kLast;
     if (!automatic) DEPUTY_RETURN_IF_ERROR(CheckReferences(state_, {}));
+    engine_->store = OpenStore(config);
     engine_->pool = std::make_shared<ThreadPool>(static_cast<uint32_t>(*config.cpu.threads));
     for (const Context::State::InProcess& added : state_.added)
       DEPUTY_RETURN_IF_ERROR(registry_.AddInProcess(added.delegate.plugin, added.delegate.keep));
@@ -61,9 +62,12 @@ class EngineBuilder {
     if (automatic || std::any_of(entries.begin(), entries.end(),
                                  [&](const Entry& entry) { return registry_.ProviderOf(entry.delegate) == nullptr; })) {
       ScanOptions options = MakeScanOptions(state_);
+      options.records = std::make_shared<PluginRecords>(engine_->store, options.sandbox, /*reuse=*/true);
       if (!automatic) options.named = DelegatesOf(entries);
       // A plugin that is to be isolated is not loaded here to be described.
-      options.probe |= std::any_of(entries.begin(), entries.end(), [](const Entry& entry) { return entry.isolated; });
+      options.probe |= std::any_of(entries.begin(), entries.end(), [](const Entry& entry) {
+        return entry.isolation == Isolation::kProcess || HasLimit(entry);
+      });
       registry_.Scan(options);
       ReportScan();
       if (!state_.replaced)
@@ -98,7 +102,6 @@ class EngineBuilder {
       }
       return Status(StatusCode::kNotSupported, "no delegate infers the types of the operator");
     };
-    engine_->store = OpenStore(config);
     engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
     AddRules(config.placement.rules);
     if (!state_.replaced) engine_->node_globs = NodeGlobs(config);
@@ -258,7 +261,7 @@ class EngineBuilder {
         engine->Report({ProgressStage::kCompile, name, now.model, now.number, now.count, now.nodes, permille, step});
       };
     engine_->Report({ProgressStage::kOpen, entry.name, entry.delegate});
-    Result<std::unique_ptr<Delegate>> opened = Open(entry, request);
+    Result<std::unique_ptr<Delegate>> opened = Open(entry, *check.provider, request);
     if (!opened.ok()) return AsPluginError(std::move(opened).status(), entry);
     engine_->delegates.push_back(std::move(opened).value());
     engine_->plugin_files.push_back(check.provider->path.string());
@@ -271,11 +274,22 @@ class EngineBuilder {
     return {};
   }
 
-  Result<std::unique_ptr<Delegate>> Open(const Entry& entry, const OpenRequest& request) {
+  Result<std::unique_ptr<Delegate>> Open(const Entry& entry, const PluginEntry& provider, const OpenRequest& request) {
     if (state_.factory != nullptr) return state_.factory->Open(request);
-    if (!entry.isolated) return registry_.Open(request);
+    if (!IsIsolated(entry, provider, *state_.config.plugins.trust)) return registry_.Open(request);
     DEPUTY_ASSIGN_OR_RETURN(const LoadedPlugin::Expected file, registry_.FileOf(entry.delegate));
-    return IsolatedDelegate::Open(file, request, {WorkerProgram(), file.path, entry.call_timeout, entry.run_timeout});
+    RemotePluginOptions options{WorkerProgram(), file.path};
+    options.sandbox = *state_.config.plugins.sandbox;
+    options.memory_limit = entry.memory_limit;
+    options.call_timeout = entry.call_timeout;
+    options.run_timeout = entry.run_timeout;
+    const auto quarantine = [config = state_.config, file](const std::string& faults) {
+      const auto bytes = PluginFile::Open(file.path);
+      if (RejectionOf(bytes) != nullptr || std::get<0>(bytes)->identity() != file.identity) return;
+      RecordsOf(config, true)
+          ->Quarantine(*std::get<0>(bytes), file.path, file.manifest.id, {RejectReason::kFailedInUse, faults});
+    };
+    return IsolatedDelegate::Open(file, request, options, quarantine);
   }
 
   // Custom-operator kernels: for nodes that no delegate supports and the CPU does not know.

@@ -52,7 +52,7 @@ struct Engine {
   PassOptions passes;
   PlacementOptions placement;
   std::vector<Setting<std::string>> node_globs;  // of all rules
-  std::unique_ptr<Store> store;                  // null: nothing is kept
+  std::shared_ptr<Store> store;                  // null: nothing is kept
   std::unique_ptr<Verdicts> verdicts;            // null: no results are verified
   std::optional<MeasureSettings> measure;        // none: placements follow from the order
   // Of all that a measured placement depends on besides the model and its shapes; none: it is not kept.

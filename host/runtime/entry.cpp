@@ -77,10 +77,17 @@ std::string FindDevice(const Entry& entry, const DelegateDescription& descriptio
 
 }  // namespace
 
+bool HasLimit(const Entry& entry) { return entry.limit.source != Origin().source; }
+
 std::vector<std::string> Texts(const List<Setting<std::string>>& list) {
   std::vector<std::string> texts;
   for (const Setting<std::string>& item : list) texts.push_back(*item);
   return texts;
+}
+
+bool IsIsolated(const Entry& entry, const PluginEntry& provider, Trust trust) {
+  if (entry.isolation != Isolation::kAuto || provider.path.empty()) return entry.isolation == Isolation::kProcess;
+  return HasLimit(entry) || !(provider.listed || trust == Trust::kAny);
 }
 
 Entry EntryFromConfig(const DelegateConfig& config) {
@@ -102,14 +109,14 @@ Entry EntryFromConfig(const DelegateConfig& config) {
   entry.required = *config.required;
   entry.required_origin = config.required.origin;
   entry.handling = HandlingOf(config);
-  entry.isolated = *config.isolation == Isolation::kProcess;
+  entry.isolation = *config.isolation;
   entry.call_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.call_timeout);
   entry.run_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.timeout);
-  if (!entry.isolated) {
-    const DelegateConfig defaults;
-    if (*config.timeout != *defaults.timeout) entry.ineffective = config.timeout.origin;
-    if (*config.call_timeout != *defaults.call_timeout) entry.ineffective = config.call_timeout.origin;
-  }
+  entry.memory_limit = static_cast<uint64_t>(config.memory_limit->count);
+  const DelegateConfig defaults;
+  if (*config.memory_limit != *defaults.memory_limit) entry.limit = config.memory_limit.origin;
+  if (*config.timeout != *defaults.timeout) entry.limit = config.timeout.origin;
+  if (*config.call_timeout != *defaults.call_timeout) entry.limit = config.call_timeout.origin;
   entry.tolerance = {*config.verify.rtol, *config.verify.atol, *config.verify.atol_scale, *config.verify.outliers};
   for (const Named<OptionValue>& option : config.options) {
     entry.options.emplace_back(option.name, (*option).text);
@@ -202,9 +209,9 @@ EntryCheck CheckEntry(PluginRegistry& registry, const Entry& entry, const std::v
         origin = problem.unknown ? entry.option_name_origins[i] : entry.option_origins[i];
     check.mistakes.push_back({origin, fmt::format("delegate '{}': {}", entry.name, problem.message)});
   }
-  if (entry.ineffective.source != Origin().source)
+  if (entry.isolation == Isolation::kInProcess && HasLimit(entry))
     check.mistakes.push_back(
-        {entry.ineffective, fmt::format("delegate '{}': has an effect with isolation: process only", entry.name)});
+        {entry.limit, fmt::format("delegate '{}': has no effect with isolation: none", entry.name)});
   if (!check.description.available) {
     check.unusable = AsPluginError(Error(StatusCode::kPlugin, "{}", check.description.unavailable), entry);
     return check;

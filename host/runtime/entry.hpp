@@ -29,13 +29,20 @@ struct Entry {
   Origin required_origin;
   RunHandling handling;
   ToleranceSettings tolerance;
-  bool isolated = false;
-  std::chrono::milliseconds call_timeout{}, run_timeout{};  // where it is isolated; no limit of runs: 0
-  Origin ineffective;                                       // of a limit although it is not isolated
+  Isolation isolation = Isolation::kAuto;
+  uint64_t memory_limit = 0;  // of its process, in bytes; 0: none
+  // Where it is isolated; no limit of runs: 0.
+  std::chrono::milliseconds call_timeout = std::chrono::seconds(30), run_timeout{};
+  Origin limit;  // of a limit of its process; none where there is none
   std::vector<std::pair<std::string, std::string>> options;
   std::vector<Origin> option_origins, option_name_origins;
   DelegateLimits limits;
 };
+
+// Whether the entry limits the worker process.
+bool HasLimit(const Entry& entry);
+// Whether the delegate of the entry runs in a worker process, if this plugin provides it.
+bool IsIsolated(const Entry& entry, const PluginEntry& provider, Trust trust);
 
 Entry EntryFromConfig(const DelegateConfig& config);
 Entry EntryFromDeviceInfo(const DeviceInfo& info);

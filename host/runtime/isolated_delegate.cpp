@@ -29,6 +29,7 @@ class IsolatedContext final : public ExecutionContext {
     return was_lost_before_ ? WorkerEnded() : context_->Execute(args);
   }
   bool was_lost_before() const override { return was_lost_before_; }
+  bool ended_its_process() const override { return !was_lost_before_ && !worker_->own_fault().empty(); }
   Result<ResizeOutcome> Resize(std::span<const deputy_tensor* const> inputs,
                                std::span<const deputy_tensor* const> outputs) override {
     return context_->Resize(inputs, outputs);
@@ -113,6 +114,7 @@ Result<std::shared_ptr<const ServedDelegate>> DelegateWorker::Live() {
   const auto loading_lock = loading();
   std::shared_ptr<const ServedDelegate> worker = last();
   if (worker != nullptr && !worker->has_ended()) return worker;
+  if (worker != nullptr) DEPUTY_RETURN_IF_ERROR(CountFault(*worker));
   DEPUTY_ASSIGN_OR_RETURN(ServedDelegate started, start_());
   for (const auto& [name, text] : changed_options_) DEPUTY_RETURN_IF_ERROR(started.delegate->SetOption(name, text));
   const bool again = worker != nullptr;
@@ -123,6 +125,23 @@ Result<std::shared_ptr<const ServedDelegate>> DelegateWorker::Live() {
   }
   if (again) Log(LogLevel::kInfo, "{}: its worker process was started again", worker->delegate->name());
   return worker;
+}
+
+Status DelegateWorker::CountFault(const ServedDelegate& ended) {
+  constexpr size_t kMostFaults = 3;
+  constexpr std::chrono::minutes kWindow{5};
+  if (given_up_.empty()) {
+    const std::string fault = ended.own_fault();
+    if (fault.empty()) return {};
+    const auto now = std::chrono::steady_clock::now();
+    faults_.push_back(now);
+    while (now - faults_.front() > kWindow) faults_.pop_front();
+    if (faults_.size() < kMostFaults) return {};
+    given_up_ = fmt::format("failed {} times within five minutes: its worker process {}", kMostFaults, fault);
+    Log(LogLevel::kWarning, "{}: {}; it is not used any more", ended.delegate->name(), given_up_);
+    if (give_up_) give_up_(given_up_);
+  }
+  return Error(StatusCode::kUnavailable, "{}", given_up_);
 }
 
 std::shared_ptr<const ServedDelegate> DelegateWorker::last() const {
@@ -139,14 +158,15 @@ Status DelegateWorker::SetOption(const std::string& name, const std::string& tex
 }
 
 Result<std::unique_ptr<Delegate>> IsolatedDelegate::Open(const LoadedPlugin::Expected& file, const OpenRequest& request,
-                                                         const RemotePluginOptions& options) {
+                                                         const RemotePluginOptions& options,
+                                                         DelegateWorker::GiveUp give_up) {
   struct Kept {
     OpenRequest request;
     std::vector<std::pair<std::string, std::string>> options;
   };
   auto kept = std::make_shared<Kept>(Kept{request, {request.options.begin(), request.options.end()}});
   kept->request.options = kept->options;
-  return Open([file, options, kept = std::move(kept)]() -> Result<ServedDelegate> {
+  DelegateWorker::Start start = [file, options, kept = std::move(kept)]() -> Result<ServedDelegate> {
     DEPUTY_ASSIGN_OR_RETURN(RemoteTable remote, ServePlugin(options));
     Checked<std::shared_ptr<LoadedPlugin>> plugin =
         LoadedPlugin::AdoptServed(file, remote.table, std::move(remote.keep));
@@ -155,12 +175,13 @@ Result<std::unique_ptr<Delegate>> IsolatedDelegate::Open(const LoadedPlugin::Exp
     DEPUTY_ASSIGN_OR_RETURN(
         std::unique_ptr<Delegate> opened,
         DelegateProxy::Open(std::get<std::shared_ptr<LoadedPlugin>>(std::move(plugin)), kept->request));
-    return ServedDelegate{std::move(opened), std::move(remote.has_ended)};
-  });
+    return ServedDelegate{std::move(opened), std::move(remote.has_ended), std::move(remote.own_fault)};
+  };
+  return Open(std::move(start), std::move(give_up));
 }
 
-Result<std::unique_ptr<Delegate>> IsolatedDelegate::Open(DelegateWorker::Start start) {
-  auto worker = std::make_shared<DelegateWorker>(std::move(start));
+Result<std::unique_ptr<Delegate>> IsolatedDelegate::Open(DelegateWorker::Start start, DelegateWorker::GiveUp give_up) {
+  auto worker = std::make_shared<DelegateWorker>(std::move(start), std::move(give_up));
   DEPUTY_RETURN_IF_ERROR(worker->Live().status());
   return std::unique_ptr<Delegate>(new IsolatedDelegate(std::move(worker)));
 }
@@ -250,7 +271,7 @@ std::shared_ptr<Delegate> IsolatedDelegate::custom_kernels() const {
   if (last().custom_kernels() == nullptr) return nullptr;
   Result<std::unique_ptr<Delegate>> kernels = Open([worker = worker_]() -> Result<ServedDelegate> {
     DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> live, worker->Live());
-    return ServedDelegate{live->delegate->custom_kernels(), live->has_ended};
+    return ServedDelegate{live->delegate->custom_kernels(), live->has_ended, live->own_fault};
   });
   return kernels.ok() ? std::shared_ptr<Delegate>(std::move(kernels).value()) : nullptr;
 }

@@ -2,6 +2,8 @@
 // that were in force, and each executable is compiled again when a context of it is next made.
 #pragma once
 
+#include <chrono>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,6 +23,9 @@ namespace deputy::host {
 struct ServedDelegate {
   std::shared_ptr<Delegate> delegate;
   std::function<bool()> has_ended;  // [any-thread]
+  // How its process ended by a fault of its own; empty while it lives, and where another process killed it.
+  // [any-thread]
+  std::function<std::string()> own_fault;
 };
 
 // The present worker of a delegate. [any-thread]
@@ -28,10 +33,13 @@ class DelegateWorker {
  public:
   using Start = std::function<Result<ServedDelegate>()>;
 
-  explicit DelegateWorker(Start start) : start_(std::move(start)) {}
+  // Gets the faults of the delegate when they were too many, as a sentence.
+  using GiveUp = std::function<void(const std::string& faults)>;
 
-  // A worker that was alive at the time of the call; starts one where there is none. Load-time calls to its delegate
-  // need the lock of loading().
+  explicit DelegateWorker(Start start, GiveUp give_up = {}) : start_(std::move(start)), give_up_(std::move(give_up)) {}
+
+  // A worker that was alive at the time of the call; starts one where there is none. After three faults of their own
+  // within five minutes no other is started: kUnavailable. Load-time calls to its delegate need the lock of loading().
   Result<std::shared_ptr<const ServedDelegate>> Live();
   // The last worker, alive or not; null before the first.
   std::shared_ptr<const ServedDelegate> last() const;
@@ -40,11 +48,17 @@ class DelegateWorker {
   Status SetOption(const std::string& name, const std::string& text);
 
  private:
+  // An error where the worker has ended by a fault once too often.
+  Status CountFault(const ServedDelegate& ended);
+
   const Start start_;
+  const GiveUp give_up_;
   mutable std::recursive_mutex loading_;
   mutable std::mutex mutex_;
   std::shared_ptr<const ServedDelegate> worker_;
   std::map<std::string, std::string> changed_options_;
+  std::deque<std::chrono::steady_clock::time_point> faults_;
+  std::string given_up_;  // why no worker is started any more
 };
 
 class IsolatedDelegate final : public Delegate {
@@ -52,8 +66,8 @@ class IsolatedDelegate final : public Delegate {
   // Opens a delegate of the file in a worker process with these options; again whenever that process has ended. The
   // texts of `request` are copied, all that it points to must outlive the delegate.
   static Result<std::unique_ptr<Delegate>> Open(const LoadedPlugin::Expected& file, const OpenRequest& request,
-                                                const RemotePluginOptions& options);
-  static Result<std::unique_ptr<Delegate>> Open(DelegateWorker::Start start);
+                                                const RemotePluginOptions& options, DelegateWorker::GiveUp give_up);
+  static Result<std::unique_ptr<Delegate>> Open(DelegateWorker::Start start, DelegateWorker::GiveUp give_up = {});
 
   const std::string& name() const override { return name_; }
   const std::string& id() const override { return id_; }

@@ -9,7 +9,10 @@
 
 #include "base/log.hpp"
 #include "deputy/abi/ext/options.h"
+#include "isolation/sandbox_level.hpp"
+#include "plugin/discovery/device_names.hpp"
 #include "runtime/context_state.hpp"
+#include "runtime/engine.hpp"
 #include "runtime/paths.hpp"
 #include "runtime/plugin_locks.hpp"
 
@@ -56,6 +59,12 @@ std::vector<std::string> UsersOf(const std::string& id, const Config& config) {
   return users;
 }
 
+std::string SandboxOf(const Manifest& manifest, const Config& config) {
+  const SandboxLevel level = AvailableSandbox();
+  if (!*config.plugins.sandbox || (level.landlock == 0 && !level.seccomp)) return "user";
+  return std::any_of(manifest.devices.begin(), manifest.devices.end(), IsAccelerator) ? "gpu" : "cpu";
+}
+
 PluginDelegateReport ReportDelegate(const DelegateDescription& description, const Config& config) {
   PluginDelegateReport report;
   report.id = description.id;
@@ -94,6 +103,10 @@ void ApplyLogLevels(const LogConfig& config) {
   for (const Named<LogLevel>& delegate : config.delegates) SetLogLevel(delegate.name, *delegate);
 }
 
+std::shared_ptr<PluginRecords> RecordsOf(const Config& config, bool reuse) {
+  return std::make_shared<PluginRecords>(OpenStore(config), *config.plugins.sandbox, reuse);
+}
+
 ScanOptions MakeScanOptions(const Context::State& state) {
   ScanOptions options = MakeScanOptions(state.config);
   if (state.progress)
@@ -112,15 +125,15 @@ ScanOptions MakeScanOptions(const Config& config) {
   }
   options.worker = WorkerProgram();
   options.probe_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.plugins.probe_timeout);
+  options.sandbox = *config.plugins.sandbox;
   options.probe = options.refuse_untrusted = *config.plugins.trust != Trust::kAny;
-  if (*config.plugins.trust == Trust::kListed) {
-    std::vector<std::string> keys;
-    for (const Setting<std::string>& key : config.plugins.trust_keys) keys.push_back(*key);
-    options.reason_not_listed = [locks = std::make_shared<PluginLocks>(std::move(keys))](
-                                    const auto& folder, const auto& name, const ByteSource& bytes) {
-      return locks->ReasonNotListed(folder, name, bytes);
-    };
-  }
+  options.require_listed = *config.plugins.trust == Trust::kListed;
+  std::vector<std::string> keys;
+  for (const Setting<std::string>& key : config.plugins.trust_keys) keys.push_back(*key);
+  options.reason_not_listed = [locks = std::make_shared<PluginLocks>(std::move(keys))](
+                                  const auto& folder, const auto& name, const ByteSource& bytes) {
+    return locks->ReasonNotListed(folder, name, bytes);
+  };
   return options;
 }
 
@@ -169,6 +182,7 @@ Result<PluginListing> ListPluginFiles(const Context::State& state, const PluginQ
   ApplyLogLevels(state.config.log);
   PluginRegistry registry;
   ScanOptions options = MakeScanOptions(state);
+  options.records = RecordsOf(state.config, /*reuse=*/false);
   if (!query.probe_all) {
     options.named = query.probe;
     for (const DelegateConfig& delegate : state.config.delegates)
@@ -198,6 +212,9 @@ Result<PluginListing> ListPluginFiles(const Context::State& state, const PluginQ
       report.libraries = entry->manifest->libraries;
       report.cpu_features = entry->manifest->cpu_features;
       for (const auto& [name, value] : entry->manifest->environment) report.environment.push_back(name + "=" + value);
+      report.devices = entry->manifest->devices;
+      report.sandbox = SandboxOf(*entry->manifest, state.config);
+      report.listed = entry->listed;
     }
     if (entry->description) {
       report.vendor = entry->description->vendor;

@@ -1,19 +1,25 @@
 // From the configuration's plugin folders to a scan, and the messages about refused files.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "config/config.hpp"
 #include "deputy/context.hpp"
 #include "plugin/discovery/registry.hpp"
+#include "runtime/plugin_records.hpp"
 
 namespace deputy::host {
 
 // Log levels are process-wide: those of the context that scanned for plugins last are in effect.
 void ApplyLogLevels(const LogConfig& config);
 
-// Folders with `$deputy` replaced, the worker of this installation, the deadline.
+// The records of the configuration's store, without effect where that is off. `reuse`: descriptions that earlier probes
+// got serve, unless a diagnosis asks for the present ones.
+std::shared_ptr<PluginRecords> RecordsOf(const Config& config, bool reuse);
+
+// Folders with `$deputy` replaced, the worker of this installation, the deadline; without records.
 ScanOptions MakeScanOptions(const Config& config);
 // The same with the progress of the context, which must outlive the options.
 ScanOptions MakeScanOptions(const Context::State& state);

@@ -106,6 +106,8 @@ std::string_view NameOf(EntryKind kind) {
     case EntryKind::kPlacement: return "placement";
     case EntryKind::kCosts: return "costs";
     case EntryKind::kModel: return "model";
+    case EntryKind::kProbe: return "probe";
+    case EntryKind::kQuarantine: return "quarantine";
   }
   return "?";
 }

@@ -16,14 +16,17 @@ namespace deputy::host {
 
 // The numbers are part of the format; a new kind gets the next one.
 enum class EntryKind : uint32_t {
-  kBlob,       // a compiled partition, as its delegate serialized it
-  kVerdict,    // the result of verifying a partition
-  kPlacement,  // the placement that was chosen for a model by measuring
-  kCosts,      // measured costs of operators
-  kModel,      // what is known of a model as a whole
+  kBlob,        // a compiled partition, as its delegate serialized it
+  kVerdict,     // the result of verifying a partition
+  kPlacement,   // the placement that was chosen for a model by measuring
+  kCosts,       // measured costs of operators
+  kModel,       // what is known of a model as a whole
+  kProbe,       // a plugin's description of itself
+  kQuarantine,  // a plugin file that is not run again
 };
-inline constexpr EntryKind kEntryKinds[] = {EntryKind::kBlob, EntryKind::kVerdict, EntryKind::kPlacement,
-                                            EntryKind::kCosts, EntryKind::kModel};
+inline constexpr EntryKind kEntryKinds[] = {EntryKind::kBlob,      EntryKind::kVerdict, EntryKind::kPlacement,
+                                            EntryKind::kCosts,     EntryKind::kModel,   EntryKind::kProbe,
+                                            EntryKind::kQuarantine};
 std::string_view NameOf(EntryKind kind);  // "blob", "verdict", ...: also the suffix of its files
 
 struct StoredEntry {

@@ -1,6 +1,8 @@
-// deputy-worker: the program in which a plugin runs first, or altogether. `deputy-worker probe FILE NONCE PARENT` loads
-// one plugin, reads its description, and answers on descriptor 3; `deputy-worker serve FILE PARENT` loads one and
-// serves it there. Started by libdeputy, not by users.
+// deputy-worker: the program in which a plugin runs first, or altogether. `deputy-worker probe FILE RIGHTS NONCE
+// PARENT` loads one plugin, reads its description, and answers on descriptor 3; `deputy-worker serve FILE RIGHTS MEMORY
+// PARENT` loads one and serves it there. RIGHTS are those that the plugin has: of the user, or of the sandbox
+// (sandbox.hpp); MEMORY is the most that the process may allocate, in bytes, or 0.
+// Started by libdeputy, not by users.
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -27,6 +29,12 @@ bool PrepareToDie(int parent) {
   return getppid() == parent;  // it may have ended before prctl
 }
 
+// Allocations beyond it fail; shared memory of the host and the code of libraries do not count.
+void LimitMemory(uint64_t bytes) {
+  const rlimit limit{bytes, bytes};
+  setrlimit(RLIMIT_DATA, &limit);
+}
+
 template <class T>
 bool Parse(std::string_view text, T& value, int base) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
@@ -37,17 +45,23 @@ bool Parse(std::string_view text, T& value, int base) {
 
 int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
-  const bool probes = mode == "probe" && argc == 5, serves = mode == "serve" && argc == 4;
-  uint64_t nonce = 0;
+  const bool probes = mode == "probe" && argc == 6, serves = mode == "serve" && argc == 6;
+  const std::string_view rights = argc > 3 ? argv[3] : "";
+  uint64_t nonce = 0, memory = 0;
   int parent = 0;
   constexpr int kUsageError = 2;
-  if ((!probes && !serves) || !Parse(argv[argc - 1], parent, 10) || (probes && !Parse(argv[3], nonce, 16))) {
-    std::fputs("deputy-worker is started by libdeputy: deputy-worker probe FILE NONCE PARENT | serve FILE PARENT\n",
-               stderr);
+  if ((!probes && !serves) || (rights != "sandbox" && rights != "user") || !Parse(argv[argc - 1], parent, 10) ||
+      !(probes ? Parse(argv[4], nonce, 16) : Parse(argv[4], memory, 10))) {
+    std::fputs(
+        "deputy-worker is started by libdeputy: deputy-worker probe FILE sandbox|user NONCE PARENT | "
+        "serve FILE sandbox|user MEMORY PARENT\n",
+        stderr);
     return kUsageError;
   }
   if (!PrepareToDie(parent)) return 1;
-  if (serves) deputy::host::RunServe(argv[2]);
+  if (memory != 0) LimitMemory(memory);
+  const bool sandbox = rights == "sandbox";
+  if (serves) deputy::host::RunServe(argv[2], sandbox);
   // Not through exit(), which would run the plugin's destructors and handlers.
-  _exit(deputy::host::RunProbe(argv[2], nonce) ? 0 : 1);
+  _exit(deputy::host::RunProbe(argv[2], sandbox, nonce) ? 0 : 1);
 }

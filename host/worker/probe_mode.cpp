@@ -15,6 +15,7 @@
 #include "plugin/discovery/probe_wire.hpp"
 #include "plugin/discovery/table_check.hpp"
 #include "plugin/proxy/host_services.hpp"
+#include "worker/sandbox.hpp"
 
 namespace deputy::host {
 namespace {
@@ -30,10 +31,12 @@ bool Send(const std::vector<uint8_t>& frame) {
 }
 
 // Announces each step before it is taken, so that the host can tell in which of them the process ended.
-Checked<PluginDescription> Ask(const std::filesystem::path& path, uint64_t nonce) {
+Checked<PluginDescription> Ask(const std::filesystem::path& path, bool sandbox, uint64_t nonce) {
   DEPUTY_ASSIGN_OR_REJECT(const std::unique_ptr<PluginFile> file, PluginFile::Open(path));
   DEPUTY_ASSIGN_OR_REJECT(const Manifest manifest, ReadManifest(*file, ThisHost()));
   ApplyEnvironment(manifest);
+  if (sandbox)
+    if (auto rejection = EnterSandbox(path, manifest.devices)) return *std::move(rejection);
 
   Send(EncodeStage(nonce, ProbeStage::kLoad));
   DEPUTY_ASSIGN_OR_REJECT(const std::unique_ptr<Library> library,
@@ -53,8 +56,8 @@ Checked<PluginDescription> Ask(const std::filesystem::path& path, uint64_t nonce
 
 }  // namespace
 
-bool RunProbe(const std::filesystem::path& plugin, uint64_t nonce) {
-  return Send(EncodeReply(nonce, Ask(plugin, nonce)));
+bool RunProbe(const std::filesystem::path& plugin, bool sandbox, uint64_t nonce) {
+  return Send(EncodeReply(nonce, Ask(plugin, sandbox, nonce)));
 }
 
 }  // namespace deputy::host

@@ -6,7 +6,8 @@
 
 namespace deputy::host {
 
-// Loads the plugin and answers on kWorkerReplyFd. False if the answer could not be written.
-bool RunProbe(const std::filesystem::path& plugin, uint64_t nonce);
+// Loads the plugin, in the sandbox or with the user's rights, and answers on kWorkerReplyFd. False if the answer could
+// not be written.
+bool RunProbe(const std::filesystem::path& plugin, bool sandbox, uint64_t nonce);
 
 }  // namespace deputy::host

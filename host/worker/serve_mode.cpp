@@ -65,8 +65,8 @@ void SendLog(uint64_t host, deputy_log_level level, std::string_view message) {
     SendControl(Function::kLog, line);
 }
 
-void RunServe(const std::filesystem::path& path) {
-  const auto loaded = ServedPlugin::Load(path);
+void RunServe(const std::filesystem::path& path, bool sandbox) {
+  const auto loaded = ServedPlugin::Load(path, sandbox);
   if (const Rejection* rejection = RejectionOf(loaded)) {
     Hello refusal;
     refusal.refusal = {rejection->text.c_str(), rejection->text.size()};

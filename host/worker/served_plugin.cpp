@@ -8,6 +8,7 @@
 #include "plugin/discovery/manifest.hpp"
 #include "plugin/discovery/plugin_file.hpp"
 #include "plugin/discovery/table_check.hpp"
+#include "worker/sandbox.hpp"
 
 namespace deputy::host {
 namespace {
@@ -92,10 +93,12 @@ void ServedBlob::Release(void* owner) {
     blob.host->log(blob.host->self, DEPUTY_LOG_WARNING, kText.data(), kText.size());
 }
 
-Checked<ServedPlugin*> ServedPlugin::Load(const std::filesystem::path& path) {
+Checked<ServedPlugin*> ServedPlugin::Load(const std::filesystem::path& path, bool sandbox) {
   DEPUTY_ASSIGN_OR_REJECT(const std::unique_ptr<PluginFile> file, PluginFile::Open(path));
   DEPUTY_ASSIGN_OR_REJECT(const Manifest manifest, ReadManifest(*file, ThisHost()));
   ApplyEnvironment(manifest);
+  if (sandbox)
+    if (auto rejection = EnterSandbox(path, manifest.devices)) return *std::move(rejection);
   std::unique_ptr<ServedPlugin> plugin(new ServedPlugin);
   DEPUTY_ASSIGN_OR_REJECT(plugin->library_, Library::Open(path, PluginLabel(manifest.id, path.filename().string())));
   DEPUTY_ASSIGN_OR_REJECT(plugin->table_, QueryTable(plugin->library_->entry()));

@@ -129,8 +129,9 @@ class Tokens {
 
 class ServedPlugin {
  public:
-  // Loads the library and calls its entry function. Lives until the process ends.
-  static Checked<ServedPlugin*> Load(const std::filesystem::path& file);
+  // Loads the library, in the sandbox or with the rights of the user, and calls its entry function. Lives until the
+  // process ends.
+  static Checked<ServedPlugin*> Load(const std::filesystem::path& file, bool sandbox);
 
   const deputy_plugin& table() const { return *table_; }
   Hello Greeting() const;

@@ -9,6 +9,8 @@
 #                                 relative to the current source directory
 #   [ENVIRONMENT <NAME=VALUE>...] wanted in the host's environment before the plugin is loaded
 #   [CPU <feature>...]            CPU features needed anywhere in the code, as in /proc/cpuinfo
+#   [DEVICES <name>...]           files of the accelerator's driver below /dev, wildcards allowed ("nvidia*"): a worker
+#                                 process in a sandbox opens no others
 #   [OUTPUT_DIRECTORY <dir>])     default: CMAKE_LIBRARY_OUTPUT_DIRECTORY, else the current binary directory
 #
 # Makes the module <name>.so with hidden visibility, one exported symbol and the manifest note.
@@ -16,7 +18,7 @@ set(_DEPUTY_SDK_PACKAGE_DIR ${CMAKE_CURRENT_LIST_DIR})
 
 function(deputy_add_delegate name)
   set(one ID VERSION VENDOR OUTPUT_DIRECTORY)
-  set(many SOURCES DELEGATES LINK DEFINES RUNTIME_FILES ENVIRONMENT CPU)
+  set(many SOURCES DELEGATES LINK DEFINES RUNTIME_FILES ENVIRONMENT CPU DEVICES)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "${one}" "${many}")
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "deputy_add_delegate(${name}): unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
@@ -52,7 +54,7 @@ function(deputy_add_delegate name)
     list(APPEND runtime_files ${file})
   endforeach()
   _deputy_note_lines(lines "id=${ARG_ID}" "version=${ARG_VERSION}")
-  foreach(key_list IN ITEMS delegates:ARG_DELEGATES cpu:ARG_CPU files:files)
+  foreach(key_list IN ITEMS delegates:ARG_DELEGATES cpu:ARG_CPU files:files devices:ARG_DEVICES)
     string(REPLACE ":" ";" key_list ${key_list})
     list(GET key_list 0 key)
     list(GET key_list 1 variable)

@@ -62,7 +62,7 @@ ROWS = {
         ("fmt",),
     ),
     "host/capi": Row(10, ("host/runtime",), ("fmt",)),
-    "host/worker": Row(10, ("host/plugin", "host/isolation"), ("fmt",)),
+    "host/worker": Row(10, ("host/plugin", "host/isolation"), ("libseccomp", "fmt")),
     "host/cli": Row(11, ("host/include",), ("CLI11", "nlohmann-json", "libpng", "libjpeg-turbo", "fmt")),
     "sdk/conformance/reference": Row(CLIENT, ("sdk/include/deputy/sdk",)),
     "sdk/conformance": Row(
@@ -99,6 +99,7 @@ LIBRARIES = {
     "libonnx": ("onnx/onnx_pb.h", "onnx/onnx-ml.pb.h", "onnx/onnx.pb.h", "onnx/proto_utils.h"),  # its types, no more
     "libarchive": ("archive.h", "archive_entry.h"),
     "libsodium": ("sodium.h", "sodium/"),
+    "libseccomp": ("seccomp.h",),
     "CLI11": ("CLI/",),
     "nlohmann-json": ("nlohmann/",),
     "libpng": ("png.h",),

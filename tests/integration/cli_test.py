@@ -75,7 +75,8 @@ class Usage(Cli):
         self.assertEqual(
             set(names),
             {"digits", "run", "bench", "test-case", "partition", "inspect", "plugins", "config", "cache", "convert",
-             "profile", "new-plugin", "tune", "verify", "compare", "devices", "doctor", "completion", "bundle"},
+             "profile", "new-plugin", "tune", "verify", "compare", "devices", "doctor", "completion", "bundle",
+             "quarantine"},
             names,
         )
         for name in names:
@@ -512,7 +513,7 @@ class Plugins(Cli):
         self.assertEqual(
             set(report["plugins"][0]),
             {"file", "accepted", "probed", "rule", "reason", "id", "vendor", "version", "abi", "files", "libraries",
-             "cpu_features", "environment", "delegates"},
+             "cpu_features", "environment", "devices", "sandbox", "listed", "delegates"},
         )  # fmt: skip
         self.assertFalse(report["plugins"][0]["accepted"])
 

@@ -5,6 +5,7 @@
 """
 
 import argparse
+import hashlib
 import json
 import os
 import shutil
@@ -58,10 +59,10 @@ class Isolation(unittest.TestCase):
         (self.scratch / "x.raw").write_bytes(floats([1, -2, 3, -4, 5, -6]))
         (self.scratch / "y.raw").write_bytes(floats([1, 0, 3, 0, 5, 0]))
 
-    def config(self, fixture="misbehaves", keys=""):
+    def config(self, fixture="misbehaves", keys="", sandbox="true"):
         shutil.copy(Path(ARGS.fixtures) / f"{fixture}.so", self.scratch / "plugins")
         path = self.scratch / "c.yaml"
-        path.write_text(f"version: 1\nplugins: {{paths: [{self.scratch}/plugins]}}\ncache: {{dir: 'off'}}\n"
+        path.write_text(f"version: 1\nplugins: {{paths: [{self.scratch}/plugins], sandbox: {sandbox}}}\ncache: {{dir: 'off'}}\n"
                         f"delegates:\n  - name: {fixture}\n    isolation: process\n{keys}")  # fmt: skip
         return path
 
@@ -120,7 +121,8 @@ class Isolation(unittest.TestCase):
                     self.right(done)
 
     def test_the_run_after_a_fault_is_the_delegates_again(self):
-        config = self.config(keys="    timeout: 200ms\n    call_timeout: 400ms\n")
+        # The fixture notes in a file that the fault has been.
+        config = self.config(keys="    timeout: 200ms\n    call_timeout: 400ms\n", sandbox="false")
         for stage in RUNNING:
             for kind in ENDS + HANGS:
                 with self.subTest(stage=stage, kind=kind):
@@ -131,13 +133,60 @@ class Isolation(unittest.TestCase):
                     # Garbage in the shared memory may read as the reply of a call that failed.
                     self.assertRegex(done.stderr, "was started again" + ("|from now on" if kind == "garble" else ""))
 
+    def test_a_partition_that_ends_its_process_twice_in_a_row_is_given_to_the_next_delegate(self):
+        done = self.run_model(self.config(), "--repeat", "5", fault="execute:segv")
+        self.right(done)
+        self.assertIn("was ended by SIGSEGV, for the second time in a row; cpu runs it from now on", done.stderr)
+        self.assertEqual(done.stderr.count("was started again"), 1, done.stderr)
+
+    def test_memory_beyond_the_limit_costs_no_answer(self):
+        for limit, warns in (("256MB", True), ("2GB", False), ("0B", False)):
+            with self.subTest(limit):
+                done = self.run_model(self.config(keys=f"    memory_limit: {limit}\n"), fault="execute:allocate")
+                self.right(done)
+                self.assertEqual("its worker process was ended by SIGABRT" in done.stderr, warns, done.stderr)
+
     def test_a_limit_without_isolation_is_refused(self):
-        config = self.config()
-        for key in ("timeout", "call_timeout"):
-            config.write_text(config.read_text().replace("    isolation: process\n", "") + f"    {key}: 1s\n")
+        for key, value in (("timeout", "1s"), ("call_timeout", "1s"), ("memory_limit", "1GB")):
+            config = self.config(keys=f"    {key}: {value}\n")
+            self.deputy("config", "check", config)
+            config.write_text(config.read_text().replace("isolation: process\n", "isolation: none\n"))
             done = self.deputy("config", "check", config)
             self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-            self.assertIn("has an effect with isolation: process only", done.stdout + done.stderr)
+            self.assertIn("has no effect with isolation: none", done.stdout + done.stderr)
+
+    def survives(self, config):
+        """Whether the program survives a plugin that crashes; checks the answer then."""
+        done = self.run_model(config, fault="execute:segv")
+        if done.returncode == 0:
+            self.right(done)
+        return done.returncode == 0
+
+    def lock(self, digest=None):
+        """A lock of the folder that lists the plugin, with this digest instead of its own."""
+        plugin = self.scratch / "plugins" / "misbehaves.so"
+        lock = plugin.with_name("SHA256SUMS")
+        lock.write_text(f"{digest or hashlib.sha256(plugin.read_bytes()).hexdigest()}  {plugin.name}\n")
+        return lock
+
+    def test_auto_isolates_what_no_lock_lists(self):
+        for word in ("isolation: auto", "required: false"):  # the default
+            config = self.config()
+            config.write_text(config.read_text().replace("isolation: process", word))
+            self.assertTrue(self.survives(config))
+            self.lock()
+            self.assertFalse(self.survives(config))
+            lock = self.lock("0" * 64)
+            self.assertTrue(self.survives(config))
+            lock.unlink()
+            config.write_text(config.read_text().replace("plugins: {", "plugins: {trust: any, "))
+            self.assertFalse(self.survives(config))
+
+    def test_a_limit_isolates_a_listed_plugin(self):
+        config = self.config(keys="    memory_limit: 2GB\n")
+        config.write_text(config.read_text().replace("isolation: process", "isolation: auto"))
+        self.lock()
+        self.assertTrue(self.survives(config))
 
     def test_the_plan_names_the_worker_process(self):
         done = self.deputy("partition", self.model, "--config", self.config(), "--json")

@@ -117,6 +117,13 @@ class Effects(Settings):
                  for word in ("probe", "any", "listed")]  # fmt: skip
         self.assertEqual(rules, ["probed", "manifest", "not-listed"])
 
+    @shows("plugins.sandbox")
+    def test_TheSandboxIsOfEveryProcessOfAPlugin(self):
+        folder = self.fixture("writes_inputs")
+        for word, rights in (("true", "cpu"), ("false", "user")):
+            report = self.listing(folder, "--set", f"plugins.sandbox={word}")["plugins"][0]
+            self.assertEqual(report["sandbox"], rights)
+
     @shows("plugins.trust_keys")
     def test_TrustKeysRequireASignatureOfTheLock(self):
         folder, entry = self.fixture("writes_inputs"), "delegates: [{name: writes_inputs}]\n"
@@ -303,11 +310,12 @@ class Effects(Settings):
             setting = f"delegates.npu0.min_flops={flops}"
             self.assertEqual(self.placed(NPU, "--set", setting, model=model), {"product": delegate})
 
-    @shows("delegates.isolation", "delegates.timeout", "delegates.call_timeout")
+    @shows("delegates.isolation", "delegates.timeout", "delegates.call_timeout", "delegates.memory_limit")
     def test_IsolationSurvivesWhatAPluginDoes(self):
         for plugin, keys, warning in (
             ("crashes_in_execute", "", "execute: its worker process was ended by SIGSEGV"),
             ("hangs_in_execute", ", timeout: 150ms", "execute: its worker process did not end a run within 150 ms"),
+            ("good", ", memory_limit: 1MB", "its worker process"),
             ("hangs_in_open", ", call_timeout: 250ms", "open: its worker process did not answer a call within 250 ms"),
         ):
             with self.subTest(plugin):

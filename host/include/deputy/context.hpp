@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "deputy/placement.hpp"
 #include "deputy/plugins.hpp"
 #include "deputy/progress.hpp"
+#include "deputy/quarantine.hpp"
 #include "deputy/status.hpp"
 
 extern "C" {
@@ -141,6 +143,12 @@ class DEPUTY_API Context {
   // Removes entries, and returns those that it removed. kInvalidArgument: a kind that does not exist; kUnavailable: as
   // above, or an entry cannot be removed. [any-thread]
   Result<CacheListing> PurgeCache(const CacheFilter& filter = {}) const;
+  // Plugin files that are not run again after a fault, by path; those of the cache that this configuration names: all,
+  // or those with this path, file name, plugin id or beginning of a key. Opens no delegate. kNotFound: `name` is none
+  // of these; kUnavailable: as ListCache. [any-thread]
+  Result<std::vector<QuarantinedPlugin>> ListQuarantine(const std::optional<std::string>& name = {}) const;
+  // Lets these files be run again, and returns them. Errors as above. [any-thread]
+  Result<std::vector<QuarantinedPlugin>> ClearQuarantine(const std::optional<std::string>& name = {}) const;
   // Failures of delegates in runs of this context's models; empty before the delegates are opened. [any-thread]
   HealthReport Health() const;
   // The effective configuration as YAML, with the origin of every value. With `plugin_defaults` also the options that

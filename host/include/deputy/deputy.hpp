@@ -17,6 +17,7 @@
 #include "deputy/printable.hpp"     // IWYU pragma: export
 #include "deputy/profile.hpp"       // IWYU pragma: export
 #include "deputy/progress.hpp"      // IWYU pragma: export
+#include "deputy/quarantine.hpp"    // IWYU pragma: export
 #include "deputy/status.hpp"        // IWYU pragma: export
 #include "deputy/tensor.hpp"        // IWYU pragma: export
 #include "deputy/tensor_file.hpp"   // IWYU pragma: export

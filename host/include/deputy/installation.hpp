@@ -13,7 +13,10 @@ struct InstallationReport {
   std::string plugin_abi;  // "0.1": of plugins that it can load
   std::string folder;      // `$deputy` in a configuration: plugins/, importers/ and the helper program
   std::string worker;      // the helper program that runs plugins first; the file may be missing
-  std::string kernels;     // instruction set of the CPU's kernels, a level of x86-64: "v4", "v3", "baseline"
+  // What the kernel offers to take rights from that program with, before it loads a plugin: "Landlock 7, seccomp",
+  // "none".
+  std::string sandbox;
+  std::string kernels;  // instruction set of the CPU's kernels, a level of x86-64: "v4", "v3", "baseline"
 };
 
 // [any-thread]

@@ -64,6 +64,11 @@ struct PluginReport {
   std::vector<std::string> libraries;     // that the dynamic linker loads with it: "libc.so.6"
   std::vector<std::string> cpu_features;  // required, as in /proc/cpuinfo
   std::vector<std::string> environment;   // set before it is loaded: "NAME=VALUE"
+  std::vector<std::string> devices;       // device files of the accelerator, below /dev: "nvidia*"
+  // What the plugin can open and call in a process of its own: "user", everything; "cpu", only what computing needs;
+  // "gpu", also its devices.
+  std::string sandbox;
+  bool listed = false;  // in the lock of its folder (SHA256SUMS): with `isolation: auto` it runs in the application
   std::vector<PluginDelegateReport> delegates;
 };
 

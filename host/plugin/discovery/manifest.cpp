@@ -12,6 +12,7 @@
 #include "deputy/abi/delegate.h"
 #include "deputy/abi/note.h"
 #include "plugin/checks/text.hpp"
+#include "plugin/discovery/device_names.hpp"
 #include "plugin/discovery/elf_image.hpp"
 
 namespace deputy::host {
@@ -77,6 +78,11 @@ std::optional<Rejection> AddLine(std::string_view key, std::string_view value, M
     manifest.sanitizer = value;
   } else if (key == "files") {
     manifest.files = SplitList(value);
+  } else if (key == "devices") {
+    manifest.devices = SplitList(value);
+    for (const std::string& device : manifest.devices)
+      if (!IsDeviceName(device))
+        return BadManifest(fmt::format("'{}' is not a name of a device below /dev", CleanText(device, 80)));
   }
   return std::nullopt;
 }
@@ -150,7 +156,7 @@ Checked<Manifest> ParseManifest(std::span<const uint8_t> descriptor) {
   }
   if (manifest.id.empty()) return BadManifest("it has no id");
   if (std::max({manifest.delegates.size(), manifest.cpu_features.size(), manifest.environment.size(),
-                manifest.files.size()}) > kMaxListed)
+                manifest.files.size(), manifest.devices.size()}) > kMaxListed)
     return BadManifest("one of its lists is too long");
   return manifest;
 }

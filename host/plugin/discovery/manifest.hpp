@@ -23,6 +23,7 @@ struct Manifest {
   std::vector<std::pair<std::string, std::string>> environment;  // name, value; wanted before the library is loaded
   std::string sanitizer;                                         // "", "address" or "thread"
   std::vector<std::string> files;                                // must travel with the plugin
+  std::vector<std::string> devices;                              // names and patterns below /dev
   std::vector<uint8_t> build_id;                                 // of the linker; may be empty
   std::vector<std::string> libraries;                            // of the ELF file: needed by the dynamic linker
 };

@@ -25,6 +25,7 @@ Checked<FileIdentity> FromStat(const struct stat& info) {
   identity.inode = info.st_ino;
   identity.size = static_cast<uint64_t>(info.st_size);
   identity.modified_ns = info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+  identity.changed_ns = info.st_ctim.tv_sec * 1000000000 + info.st_ctim.tv_nsec;
   return identity;
 }
 

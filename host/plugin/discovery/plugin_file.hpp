@@ -33,10 +33,10 @@ class MemorySource final : public ByteSource {
   std::span<const uint8_t> bytes_;
 };
 
-// Same identity: the same file, not written to in between.
+// Same identity: the same file, neither written to nor replaced in between.
 struct FileIdentity {
   uint64_t device = 0, inode = 0, size = 0;
-  int64_t modified_ns = 0;
+  int64_t modified_ns = 0, changed_ns = 0;
 
   bool operator==(const FileIdentity&) const = default;
 };

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <span>
 #include <string>
 #include <utility>
@@ -93,6 +94,16 @@ std::string SignalName(int signal) {
   return name == nullptr ? fmt::format("signal {}", signal) : fmt::format("SIG{}", name);
 }
 
+// The time for which a process could have run and did not, if that is why it is late: it had less than a quarter of the
+// time, and waited for more. As the kernel counts it for the first thread; 0 where it does not.
+std::chrono::nanoseconds StarvedFor(pid_t probe, std::chrono::milliseconds timeout) {
+  std::ifstream file(fmt::format("/proc/{}/schedstat", probe));
+  uint64_t ran = 0, waited = 0;
+  if (!(file >> ran >> waited)) return {};
+  const std::chrono::nanoseconds used(ran), lost(waited);
+  return used < timeout / 4 && lost > timeout / 4 ? lost : std::chrono::nanoseconds(0);
+}
+
 Rejection EndedWithoutAnswer(const std::optional<int>& status, const ProbeStream& stream) {
   const char* when = TextOf(stream.stage());
   if (status && WIFSIGNALED(*status))
@@ -109,8 +120,9 @@ Rejection EndedWithoutAnswer(const std::optional<int>& status, const ProbeStream
 
 Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const ProbeOptions& options) {
   const uint64_t nonce = NewNonce();
-  Result<std::unique_ptr<WorkerProcess>> started = WorkerProcess::Start(
-      options.worker, {"probe", plugin.string(), fmt::format("{:016x}", nonce), std::to_string(getpid())});
+  Result<std::unique_ptr<WorkerProcess>> started =
+      WorkerProcess::Start(options.worker, {"probe", plugin.string(), options.sandbox ? "sandbox" : "user",
+                                            fmt::format("{:016x}", nonce), std::to_string(getpid())});
   if (!started.ok())
     return Rejection{RejectReason::kNoWorker,
                      fmt::format("cannot be probed: the program {}", started.status().ToString())};
@@ -146,6 +158,8 @@ Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const Prob
     ended = ready.ended;
   }
   const bool late = !ended && !stream.reply() && stream.fault().empty();
+  const std::chrono::nanoseconds waited =
+      late ? StarvedFor(worker.pid(), options.timeout) : std::chrono::nanoseconds(0);
   const std::optional<int> status = worker.Finish();
   if (output_open) take_output();
 
@@ -158,6 +172,11 @@ Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const Prob
   if (late) {
     rejection = {RejectReason::kProbeTimedOut,
                  fmt::format("gave no answer within {} {}", TimeText(options.timeout), TextOf(stream.stage()))};
+    if (waited.count() != 0) {
+      rejection.reason = RejectReason::kProbeStarved;
+      rejection.text += fmt::format(", and waited for a processor for {}",
+                                    TimeText(std::chrono::ceil<std::chrono::milliseconds>(waited)));
+    }
   } else if (!stream.fault().empty()) {
     rejection = {RejectReason::kProbeGarbage, "gave an invalid answer: " + stream.fault()};
   } else {

@@ -13,6 +13,7 @@ namespace deputy::host {
 struct ProbeOptions {
   std::filesystem::path worker;  // the program deputy-worker
   std::chrono::milliseconds timeout{2000};
+  bool sandbox = true;  // else the process keeps the user's rights
 };
 
 // `plugin` is absolute and has passed the first gate. Returns within the timeout plus the time to kill the process.

@@ -135,14 +135,16 @@ std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const Sca
   if (auto rejection = CheckDuplicates(candidate)) return rejection;
   candidate.unwanted = !IsWanted(*candidate.entry.manifest, options);
   if (candidate.unwanted) return std::nullopt;
-  if (auto rejection = CheckListed(candidate, *file, options)) return rejection;
+  std::string not_listed = ReasonNotListed(candidate, *file, options);
+  candidate.entry.listed = not_listed.empty();
+  if (options.require_listed && !not_listed.empty()) return Rejection{RejectReason::kNotListed, std::move(not_listed)};
   if (!options.probe) return std::nullopt;
 
-  DEPUTY_ASSIGN_OR_REJECT(PluginDescription description,
-                          Probe(candidate.resolved, {options.worker, options.probe_timeout}));
+  DEPUTY_ASSIGN_OR_REJECT(PluginDescription description, DescriptionOf(candidate, *file, options));
   if (description.id != candidate.entry.manifest->id)
     return Rejection{RejectReason::kBadTable, fmt::format("calls itself '{}', but its manifest says '{}'",
                                                           description.id, candidate.entry.manifest->id)};
+  if (options.records) options.records->Save(*file, description);
   const Checked<FileIdentity> now = IdentityOf(candidate.resolved);
   if (!std::holds_alternative<FileIdentity>(now) || std::get<FileIdentity>(now) != candidate.identity)
     return Rejection{RejectReason::kChanged, "changed while it was probed"};
@@ -150,20 +152,32 @@ std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const Sca
   return std::nullopt;
 }
 
-std::optional<Rejection> PluginRegistry::CheckListed(const Candidate& candidate, const PluginFile& file,
-                                                     const ScanOptions& options) {
-  if (!options.reason_not_listed) return std::nullopt;
+Checked<PluginDescription> PluginRegistry::DescriptionOf(const Candidate& candidate, const PluginFile& file,
+                                                         const ScanOptions& options) {
+  const ProbeOptions how{options.worker, options.probe_timeout, options.sandbox};
+  if (!options.records) return Probe(candidate.resolved, how);
+  if (std::optional<Rejection> earlier = options.records->Quarantined(file)) return *std::move(earlier);
+  if (std::optional<PluginDescription> known = options.records->Find(file)) return *std::move(known);
+  Checked<PluginDescription> probed = Probe(candidate.resolved, how);
+  if (const Rejection* fault = RejectionOf(probed); fault != nullptr && IsFault(fault->reason))
+    return options.records->Quarantine(file, candidate.entry.path, candidate.entry.manifest->id, *fault);
+  return probed;
+}
+
+std::string PluginRegistry::ReasonNotListed(const Candidate& candidate, const PluginFile& file,
+                                            const ScanOptions& options) {
+  if (!options.reason_not_listed) return "no lock is read";
   const fs::path folder = candidate.entry.path.parent_path();
   std::string why = options.reason_not_listed(folder, candidate.entry.path.filename().string(), file);
-  if (!why.empty()) return Rejection{RejectReason::kNotListed, std::move(why)};
+  if (!why.empty()) return why;
   for (const std::string& name : candidate.entry.manifest->files) {
     const auto owned = PluginFile::Open(candidate.resolved.parent_path() / name);
     const Rejection* rejection = RejectionOf(owned);
     why = rejection != nullptr ? rejection->text
                                : options.reason_not_listed(folder, name, *std::get<std::unique_ptr<PluginFile>>(owned));
-    if (!why.empty()) return Rejection{RejectReason::kNotListed, fmt::format("its file {}: {}", name, why)};
+    if (!why.empty()) return fmt::format("its file {}: {}", name, why);
   }
-  return std::nullopt;
+  return "";
 }
 
 std::optional<Rejection> PluginRegistry::CheckDuplicates(const Candidate& candidate) const {

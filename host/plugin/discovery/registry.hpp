@@ -21,6 +21,7 @@
 #include "plugin/discovery/loaded_plugin.hpp"
 #include "plugin/discovery/manifest.hpp"
 #include "plugin/discovery/plugin_file.hpp"
+#include "plugin/discovery/probe_records.hpp"
 #include "plugin/discovery/rejection.hpp"
 
 namespace deputy::host {
@@ -29,16 +30,20 @@ struct ScanOptions {
   std::vector<std::filesystem::path> paths;  // folders, searched in order; not recursive
   std::filesystem::path worker;              // the program deputy-worker
   std::chrono::milliseconds probe_timeout{2000};
+  std::shared_ptr<ProbeRecords> records;  // null: every file is probed
   // False: the manifest alone decides, and a plugin's first code runs when it is loaded. For trusted files only.
   bool probe = true;
+  bool sandbox = true;  // of the probe's process
   // Delegates that are wanted. A plugin that has none of them by its manifest is not run. No value: all are wanted.
   std::optional<std::vector<std::string>> named;
   // Files and folders that users other than root and this one could change are refused; else that is noted.
   bool refuse_untrusted = true;
   std::function<void(const std::filesystem::path&)> progress;  // before each file; may be empty
-  // If set: why a file with these bytes, found as `name` in a searched folder, must not be used; empty if it may.
+  // Why a file with these bytes, found as `name` in a searched folder, is not the one that the lock of the folder
+  // lists; empty if it is. Not set: no file is listed.
   std::function<std::string(const std::filesystem::path& folder, const std::string& name, const ByteSource& bytes)>
       reason_not_listed;
+  bool require_listed = false;  // others are refused
 };
 
 // A file or folder that the scan checked, or a plugin of the application.
@@ -47,6 +52,7 @@ struct PluginEntry {
   bool accepted = false;
   RejectReason reason{};                         // where not accepted
   std::string text;                              // why not, one sentence
+  bool listed = false;                           // in the lock of its folder, with these bytes
   std::string distrust;                          // how others could change it, where that is allowed
   std::vector<std::string> notes;                // further information ("delegate 'x' comes from another plugin")
   std::optional<Manifest> manifest;              // where the file has a good one
@@ -103,8 +109,10 @@ class PluginRegistry final : public DelegateFactory {
                   FolderTrust& folders);
   std::optional<Rejection> Examine(Candidate& candidate, const ScanOptions& options, const HostTraits& host,
                                    FolderTrust& folders);
-  static std::optional<Rejection> CheckListed(const Candidate& candidate, const PluginFile& file,
-                                              const ScanOptions& options);
+  static Checked<PluginDescription> DescriptionOf(const Candidate& candidate, const PluginFile& file,
+                                                  const ScanOptions& options);
+  // Why the lock does not list the file or one that belongs to it; empty if it lists all.
+  static std::string ReasonNotListed(const Candidate& candidate, const PluginFile& file, const ScanOptions& options);
   std::optional<Rejection> CheckDuplicates(const Candidate& candidate) const;
   void Reject(const std::filesystem::path& path, Rejection rejection);
   std::vector<Offer> OffersOf(Candidate& candidate) const;

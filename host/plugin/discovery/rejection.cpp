@@ -28,6 +28,7 @@ std::string_view NameOf(RejectReason reason) {
     case RejectReason::kProbeCrashed: return "probe-crashed";
     case RejectReason::kProbeExited: return "probe-exited";
     case RejectReason::kProbeTimedOut: return "probe-timed-out";
+    case RejectReason::kProbeStarved: return "probe-starved";
     case RejectReason::kProbeGarbage: return "probe-garbage";
     case RejectReason::kLoadFailed: return "load-failed";
     case RejectReason::kThrew: return "threw";
@@ -36,8 +37,20 @@ std::string_view NameOf(RejectReason reason) {
     case RejectReason::kInitFailed: return "init-failed";
     case RejectReason::kChanged: return "changed";
     case RejectReason::kNotListed: return "not-listed";
+    case RejectReason::kFailedInUse: return "failed-in-use";
   }
   return "unknown";
+}
+
+std::optional<RejectReason> RejectReasonOf(std::string_view name) {
+  for (uint32_t number = 0; number <= static_cast<uint32_t>(RejectReason::kFailedInUse); ++number)
+    if (NameOf(static_cast<RejectReason>(number)) == name) return static_cast<RejectReason>(number);
+  return std::nullopt;
+}
+
+bool IsFault(RejectReason reason) {
+  return reason == RejectReason::kProbeCrashed || reason == RejectReason::kProbeExited ||
+         reason == RejectReason::kProbeTimedOut || reason == RejectReason::kProbeGarbage;
 }
 
 }  // namespace deputy::host

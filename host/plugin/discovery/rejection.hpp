@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,18 +37,24 @@ enum class RejectReason : uint32_t {
   kProbeCrashed,
   kProbeExited,  // ended without an answer
   kProbeTimedOut,
+  kProbeStarved,  // no answer in time, but the probe waited for a processor for much of it
   kProbeGarbage,  // answered, but not in the protocol
   kLoadFailed,    // the dynamic linker's refusal: a missing dependency, an undefined symbol
   kThrew,         // an exception left a function of the plugin
   kNoTable,       // the entry function returned NULL
   kBadTable,      // its tables, counts or texts break the rules
   kInitFailed,
-  kChanged,    // not the file that was probed
-  kNotListed,  // `trust: listed`, and the lock does not list the file, or lists another one
+  kChanged,     // not the file that was probed
+  kNotListed,   // `trust: listed`, and the lock does not list the file, or lists another one
+  kFailedInUse  // its worker process failed again and again
 };
 
-// "wrong-architecture": stable, for machines.
+// Whether the plugin itself failed when it was run: it crashed, hung, ended the process or garbled its answer.
+bool IsFault(RejectReason reason);
+
+// "wrong-architecture": stable, for machines; and back.
 std::string_view NameOf(RejectReason reason);
+std::optional<RejectReason> RejectReasonOf(std::string_view name);
 
 struct Rejection {
   RejectReason reason = RejectReason::kDamaged;

@@ -6,6 +6,7 @@
 
 #include "deputy/abi/base.h"
 #include "deputy/abi/note.h"
+#include "plugin/discovery/device_names.hpp"
 #include "plugin/discovery/elf_image.hpp"
 #include "plugin/discovery/manifest.hpp"
 #include "unit/plugin/support.hpp"
@@ -224,14 +225,41 @@ TEST(ElfGate, ManifestMayNotSteerTheDynamicLinker) {
   EXPECT_EQ(ReasonOf(GateFixture("bad_environment")), RejectReason::kBadNote);
 }
 
-TEST(ElfGate, ManifestMayNotSetVariablesOfTheHost) {
-  const std::string text = "id=test.environment\nenv=DEPUTY_CHECK=1\n";
+// The descriptor of a note.
+std::vector<uint8_t> NoteOf(const std::string& text) {
   const deputy_note_head head{DEPUTY_NOTE_MAGIC, sizeof head, DEPUTY_ABI_VERSION, DEPUTY_ABI_VERSION,
                               static_cast<uint32_t>(text.size())};
   std::vector<uint8_t> note(sizeof head);
   std::memcpy(note.data(), &head, sizeof head);
   note.insert(note.end(), text.begin(), text.end());
+  return note;
+}
+
+TEST(ElfGate, ManifestMayNotSetVariablesOfTheHost) {
+  const std::vector<uint8_t> note = NoteOf("id=test.environment\nenv=DEPUTY_CHECK=1\n");
   EXPECT_EQ(TextOf(ParseManifest(note)), "has a bad manifest: it may not set the environment variable DEPUTY_CHECK");
+}
+
+TEST(ElfGate, DevicesAreNamesBelowDev) {
+  const auto manifest = ParseManifest(NoteOf("id=a\ndevices=nvidia*,dri/renderD12?,kfd\n"));
+  ASSERT_TRUE(std::holds_alternative<Manifest>(manifest)) << TextOf(manifest);
+  EXPECT_EQ(std::get<Manifest>(manifest).devices, (std::vector<std::string>{"nvidia*", "dri/renderD12?", "kfd"}));
+  for (const std::string name : {"/dev/kfd", "../etc", "dri/../mem", "a//b", "dri/", "a b", ",kfd", "[a]"})
+    EXPECT_NE(
+        TextOf(ParseManifest(NoteOf("id=a\ndevices=" + name + "\n"))).find("is not a name of a device below /dev"),
+        std::string::npos)
+        << name;
+}
+
+// What a sandboxed plugin is never given, whatever its manifest lists.
+TEST(ElfGate, OnlyDevicesOfAcceleratorsAreGiven) {
+  for (const char* name : {"nvidia*", "nvidiactl", "dri/renderD128", "accel/accel0", "kfd", "dma_heap/system"})
+    EXPECT_TRUE(IsAccelerator(name)) << name;
+  for (const char* name :
+       {"mem",          "port",   "kmsg", "tty*",      "pts/0",   "ptmx", "sda",       "nvme0",           "sg0",
+        "input/event0", "uinput", "kvm",  "vhost-net", "net/tun", "fuse", "cpu/0/msr", "bus/usb/001/001", "*",
+        "?fd",          "d*"})
+    EXPECT_FALSE(IsAccelerator(name)) << name;
 }
 
 TEST(ElfGate, MissingCpuFeatureIsNamed) {

@@ -233,6 +233,7 @@ const Row kRows[] = {
     {"wrong_open_extents", "compiled", "", "", "shapes.allocated"},
     {"narrow_and_wrong", "compiled", "", "", "numerics.Relu: what it takes is searched for"},
     {"misbehaves", "compiled", "", "R96", "sound: its faults are asked for, in the environment"},
+    {"escapes", "compiled", "", "", "sound: what it tries is asked for, in the environment"},
     {"takes_open_extents", "compiled", "", "", "sound"},
     {"says_priority", "compiled", "", "", "sound"},
     {"finder", "compiled", "", "", "sound"},

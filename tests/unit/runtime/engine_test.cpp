@@ -96,11 +96,12 @@ TEST_F(EngineTest, InCheckModeAFailureEndsTheRun) {
 }
 
 TEST(ScanOptionsTest, FoldersTimeoutAndTrustAreThoseOfTheConfiguration) {
-  const ScanOptions strict =
-      MakeScanOptions(Read("plugins: {paths: [$deputy/plugins, /opt], trust: probe, probe_timeout: 1.5s}\n"));
+  const ScanOptions strict = MakeScanOptions(
+      Read("plugins: {paths: [$deputy/plugins, /opt], trust: probe, probe_timeout: 1.5s, sandbox: false}\n"));
   EXPECT_EQ(strict.paths, (std::vector<std::filesystem::path>{PrivateFolder() / "plugins", "/opt"}));
   EXPECT_EQ(strict.worker, PrivateFolder() / "deputy-worker");
   EXPECT_EQ(strict.probe_timeout.count(), 1500);
+  EXPECT_FALSE(strict.sandbox);
   EXPECT_TRUE(strict.probe && strict.refuse_untrusted);
   const ScanOptions lenient = MakeScanOptions(Read("plugins: {trust: any}\n"));
   EXPECT_FALSE(lenient.probe || lenient.refuse_untrusted);

@@ -21,13 +21,16 @@ class IsolatedDelegateTest : public testing::Test {
     partition_.name = "test.0";
   }
   std::unique_ptr<Delegate> Open() {
-    Result<std::unique_ptr<Delegate>> opened = IsolatedDelegate::Open([this]() -> Result<ServedDelegate> {
-      if (!start_status.ok()) return start_status;
-      started.push_back(std::make_shared<TestDelegate>("npu", std::set<std::string>{"*"}));
-      started.back()->claims = claims;
-      ended.push_back(std::make_shared<bool>(false));
-      return ServedDelegate{started.back(), [has_ended = ended.back()] { return *has_ended; }};
-    });
+    Result<std::unique_ptr<Delegate>> opened = IsolatedDelegate::Open(
+        [this]() -> Result<ServedDelegate> {
+          if (!start_status.ok()) return start_status;
+          started.push_back(std::make_shared<TestDelegate>("npu", std::set<std::string>{"*"}));
+          started.back()->claims = claims;
+          ended.push_back(std::make_shared<bool>(false));
+          return ServedDelegate{started.back(), [has_ended = ended.back()] { return *has_ended; },
+                                [this, has_ended = ended.back()] { return *has_ended ? fault : ""; }};
+        },
+        [this](const std::string& faults) { given_up.push_back(faults); });
     EXPECT_TRUE(opened.ok()) << opened.status().ToString();
     return std::move(opened).value();
   }
@@ -40,6 +43,8 @@ class IsolatedDelegateTest : public testing::Test {
   std::vector<std::shared_ptr<TestDelegate>> started;
   std::vector<std::shared_ptr<bool>> ended;
   Status start_status;
+  std::string fault;  // of each that has ended
+  std::vector<std::string> given_up;
 };
 
 TEST_F(IsolatedDelegateTest, ExecutableIsCompiledAgainForANewProcess) {
@@ -114,6 +119,37 @@ TEST_F(IsolatedDelegateTest, ClaimIsProposedAgainForANewProcess) {
   const Status status = made->CreateContext().status();
   EXPECT_EQ(status.code(), StatusCode::kDeviceLost);
   EXPECT_NE(status.message().find("does not propose the partition"), std::string::npos) << status.message();
+}
+
+TEST_F(IsolatedDelegateTest, ProcessesAreNotStartedAfterThreeFaultsOfTheirOwn) {
+  const std::unique_ptr<Delegate> delegate = Open();
+  std::vector<Verdict> verdicts(graph_.nodes.size());
+  fault = "was ended by SIGSEGV";
+  for (size_t ends = 1; ends < 3; ++ends) {
+    End();
+    EXPECT_TRUE(delegate->QuerySupport(view_, verdicts).ok());
+    EXPECT_EQ(started.size(), ends + 1);
+  }
+  EXPECT_TRUE(given_up.empty());
+  End();
+  for (int again = 0; again < 2; ++again) {
+    const Status status = delegate->QuerySupport(view_, verdicts);
+    EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+    EXPECT_EQ(status.message(), "failed 3 times within five minutes: its worker process was ended by SIGSEGV");
+  }
+  EXPECT_EQ(started.size(), 3u);
+  EXPECT_EQ(given_up.size(), 1u);
+}
+
+TEST_F(IsolatedDelegateTest, ProcessesThatOthersKilledAreStartedAgainWithoutEnd) {
+  const std::unique_ptr<Delegate> delegate = Open();
+  std::vector<Verdict> verdicts(graph_.nodes.size());
+  for (size_t ends = 1; ends < 10; ++ends) {
+    End();
+    EXPECT_TRUE(delegate->QuerySupport(view_, verdicts).ok());
+    EXPECT_EQ(started.size(), ends + 1);
+  }
+  EXPECT_TRUE(given_up.empty());
 }
 
 }  // namespace

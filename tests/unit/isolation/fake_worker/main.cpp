@@ -1,4 +1,4 @@
-// A worker that does not keep to the protocol: `serve FILE PARENT`, where the name of the file tells how.
+// A worker that does not keep to the protocol: `serve FILE RIGHTS MEMORY PARENT`, where the name of the file tells how.
 #include <unistd.h>
 
 #include <array>
@@ -108,7 +108,7 @@ void Serve(const std::string& way) {
 }  // namespace deputy::host
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  if (argc != 6) return 2;
   alarm(60);  // also when the host does not end it
   deputy::host::Serve(std::filesystem::path(argv[2]).filename());
 }

@@ -1,0 +1,29 @@
+// What earlier scans, of any process, have found out about plugin files.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "plugin/discovery/description.hpp"
+#include "plugin/discovery/plugin_file.hpp"
+#include "plugin/discovery/rejection.hpp"
+
+namespace deputy::host {
+
+// None of it is a grant of trust: files are checked in the same way, with or without records.
+class ProbeRecords {
+ public:
+  virtual ~ProbeRecords() = default;
+
+  // Why these bytes must not be run, by an earlier fault of theirs.
+  virtual std::optional<Rejection> Quarantined(const PluginFile& file) = 0;
+  // The description that an earlier probe of this file got, in these surroundings.
+  virtual std::optional<PluginDescription> Find(const PluginFile& file) = 0;
+  virtual void Save(const PluginFile& file, const PluginDescription& description) = 0;
+  // Notes a fault of the file, which was found as `path`, and returns it with a note that it is kept.
+  virtual Rejection Quarantine(const PluginFile& file, const std::filesystem::path& path, const std::string& plugin,
+                               Rejection fault) = 0;
+};
+
+}  // namespace deputy::host

@@ -1,0 +1,232 @@
+#include "runtime/plugin_records.hpp"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "deputy/abi/delegate.h"
+#include "deputy/version.hpp"
+#include "plugin/discovery/probe_wire.hpp"
+
+namespace deputy::host {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string FirstLine(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// The kernel, and the versions of drivers that do not come with it.
+Digest SystemDigest() {
+  constexpr const char* kModules[] = {"amdgpu",    "amdxdna",    "apex",   "galcore", "habanalabs", "hailo_pci", "i915",
+                                      "intel_vpu", "mali_kbase", "nvidia", "qaic",    "rknpu",      "xe"};
+  Digester digester;
+  utsname system{};
+  uname(&system);
+  digester.AddText("deputy system").AddText(system.release).AddText(system.version).AddText(system.machine);
+  for (const char* module : kModules) digester.AddText(FirstLine(fs::path("/sys/module") / module / "version"));
+  return digester.Finish();
+}
+
+void AddNames(const fs::path& folder, Digester& digester) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    names.push_back(it->path().filename().string());
+  std::sort(names.begin(), names.end());
+  digester.AddNumber(names.size());
+  for (const std::string& name : names) digester.AddText(name);
+}
+
+// Devices come and go with files and with boots, and plugins read the environment. What a terminal or a shell changes
+// all the time says nothing about them.
+Digest SurroundingsDigest(const Digest& system, bool sandbox) {
+  constexpr std::string_view kIgnored[] = {"_=", "PWD=", "OLDPWD=", "SHLVL=", "COLUMNS=", "LINES=", "WINDOWID="};
+  Digester digester;
+  digester.AddText("deputy surroundings").Add(system).AddNumber(sandbox ? 1 : 0);
+  digester.AddText(DEPUTY_VERSION).AddNumber(DEPUTY_ABI_VERSION);
+  digester.AddText(FirstLine("/proc/sys/kernel/random/boot_id"));
+  for (const char* folder : {"/dev", "/dev/accel", "/dev/dri", "/sys/bus/pci/devices", "/sys/bus/usb/devices"})
+    AddNames(folder, digester);
+  std::vector<std::string_view> variables;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
+    if (std::none_of(std::begin(kIgnored), std::end(kIgnored), [variable](std::string_view ignored) {
+          return std::string_view(*variable).substr(0, ignored.size()) == ignored;
+        }))
+      variables.emplace_back(*variable);
+  std::sort(variables.begin(), variables.end());
+  for (const std::string_view variable : variables) digester.AddText(variable);
+  return digester.Finish();
+}
+
+Digest ContentDigest(const PluginFile& file) {
+  Digester digester;
+  std::vector<uint8_t> piece(size_t{1} << 16);
+  for (uint64_t at = 0; at < file.size(); at += piece.size()) {
+    piece.resize(static_cast<size_t>(std::min<uint64_t>(piece.size(), file.size() - at)));
+    if (!file.Read(at, piece.data(), piece.size())) break;
+    digester.Add(piece);
+  }
+  return digester.Finish();
+}
+
+std::optional<Digest> ParseDigest(std::string_view text) {
+  Digest digest;
+  if (text.size() != 2 * digest.size()) return std::nullopt;
+  for (size_t i = 0; i < digest.size(); ++i)
+    if (std::from_chars(text.data() + 2 * i, text.data() + 2 * i + 2, digest[i], 16).ptr != text.data() + 2 * i + 2)
+      return std::nullopt;
+  return digest;
+}
+
+// The bytes of an entry: lines "key=value".
+constexpr size_t kMostValue = 1000;
+using Fields = std::map<std::string, std::string, std::less<>>;
+
+std::string TextOf(const Fields& fields) {
+  std::string text;
+  for (const auto& [key, value] : fields) {
+    std::string line = value.substr(0, kMostValue);
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    text += fmt::format("{}={}\n", key, line);
+  }
+  return text;
+}
+
+Fields FieldsOf(std::span<const uint8_t> bytes) {
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  Fields fields;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (const size_t equals = line.find('='); equals != std::string_view::npos)
+      fields.emplace(line.substr(0, equals), line.substr(equals + 1));
+  }
+  return fields;
+}
+
+Rejection InQuarantine(Rejection fault) {
+  fault.text += "; it is quarantined (deputy quarantine ls)";
+  return fault;
+}
+
+bool IsAvailable(const PluginDescription& description) {
+  return std::all_of(description.delegates.begin(), description.delegates.end(),
+                     [](const DelegateDescription& delegate) { return delegate.available; });
+}
+
+}  // namespace
+
+PluginRecords::PluginRecords(std::shared_ptr<Store> store, bool sandbox, bool reuse)
+    : store_(std::move(store)),
+      reuse_(reuse),
+      system_(SystemDigest()),
+      surroundings_(SurroundingsDigest(system_, sandbox)) {}
+
+Digest PluginRecords::ProbeKey(const PluginFile& file) const {
+  const FileIdentity& identity = file.identity();
+  return Digester()
+      .AddText("deputy probe")
+      .Add(surroundings_)
+      .AddNumber(identity.device)
+      .AddNumber(identity.inode)
+      .AddNumber(identity.size)
+      .AddNumber(static_cast<uint64_t>(identity.modified_ns))
+      .AddNumber(static_cast<uint64_t>(identity.changed_ns))
+      .Finish();
+}
+
+Digest PluginRecords::QuarantineKey(const Digest& content) const {
+  return Digester().AddText("deputy quarantine").AddText(DEPUTY_VERSION).Add(system_).Add(content).Finish();
+}
+
+PluginRecords::Known PluginRecords::Look(const PluginFile& file) {
+  Known known;
+  const std::optional<StoredEntry> entry = store_->Find(EntryKind::kProbe, ProbeKey(file));
+  const std::optional<Digest> content = entry ? ParseDigest(entry->text) : std::nullopt;
+  if (!content) {
+    known.content = ContentDigest(file);
+    return known;
+  }
+  known.content = *content;
+  ProbeStream stream(0);
+  if (stream.Feed(entry->bytes) && stream.reply() && RejectionOf(*stream.reply()) == nullptr)
+    known.description = std::get<PluginDescription>(*stream.reply());
+  return known;
+}
+
+std::optional<Rejection> PluginRecords::Quarantined(const PluginFile& file) {
+  if (store_ == nullptr) return std::nullopt;
+  const std::optional<StoredEntry> entry = store_->Find(EntryKind::kQuarantine, QuarantineKey(Look(file).content));
+  if (!entry) return std::nullopt;
+  Fields fields = FieldsOf(entry->bytes);
+  return InQuarantine({RejectReasonOf(fields["reason"]).value_or(RejectReason::kFailedInUse), fields["text"]});
+}
+
+std::optional<PluginDescription> PluginRecords::Find(const PluginFile& file) {
+  if (store_ == nullptr || !reuse_) return std::nullopt;
+  return Look(file).description;
+}
+
+void PluginRecords::Save(const PluginFile& file, const PluginDescription& description) {
+  // A device that cannot be used now may come back without a trace in the surroundings.
+  if (store_ == nullptr || !IsAvailable(description)) return;
+  const Known known = Look(file);
+  if (known.description && reuse_) return;
+  store_->Save(EntryKind::kProbe, ProbeKey(file), HexText(known.content), EncodeReply(0, description));
+}
+
+Rejection PluginRecords::Quarantine(const PluginFile& file, const fs::path& path, const std::string& plugin,
+                                    Rejection fault) {
+  if (store_ == nullptr) return fault;
+  const Digest content = Look(file).content;
+  const auto since =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
+  const std::string text = TextOf({{"file", path.string()},
+                                   {"plugin", plugin},
+                                   {"reason", std::string(NameOf(fault.reason))},
+                                   {"text", fault.text},
+                                   {"since", std::to_string(since.count())},
+                                   {"content", HexText(content)}});
+  const std::string summary = fmt::format("{}: {}", path.filename().string(), fault.text.substr(0, kMostValue));
+  const std::string failure = store_->Save(EntryKind::kQuarantine, QuarantineKey(content), summary,
+                                           {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  return failure.empty() ? InQuarantine(std::move(fault)) : fault;
+}
+
+Result<std::vector<QuarantineRecord>> PluginRecords::List() {
+  std::vector<QuarantineRecord> records;
+  if (store_ == nullptr) return records;
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<EntryInfo> entries, store_->List(false));
+  for (const EntryInfo& entry : entries) {
+    if (entry.kind != EntryKind::kQuarantine) continue;
+    const std::optional<StoredEntry> stored = store_->Find(entry.kind, entry.key);
+    if (!stored) continue;
+    Fields fields = FieldsOf(stored->bytes);
+    int64_t since = 0;
+    std::from_chars(fields["since"].data(), fields["since"].data() + fields["since"].size(), since);
+    const std::optional<Digest> content = ParseDigest(fields["content"]);
+    records.push_back({entry.key, fields["file"], fields["plugin"], fields["reason"], fields["text"],
+                       std::chrono::system_clock::time_point(std::chrono::seconds(since)),
+                       content && QuarantineKey(*content) == entry.key});
+  }
+  std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.file < b.file; });
+  return records;
+}
+
+Status PluginRecords::Clear(const Digest& key) { return store_->Remove(EntryKind::kQuarantine, key); }
+
+}  // namespace deputy::host

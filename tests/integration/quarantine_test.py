@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Plugins that failed are not run again, and the descriptions of the others are kept.
+
+  quarantine_test.py --deputy build/release/bin/deputy --fixtures build/release/fixtures/plugins [unittest's arguments]
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import onnx_bytes
+
+ARGS = None
+SECONDS = 2.5  # of a probe; far more than an answer takes
+
+
+class Quarantine(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = Path(scratch.name)
+        self.plugins = self.scratch / "plugins"
+        self.plugins.mkdir()
+
+    def add(self, fixture, name=None):
+        file = self.plugins / f"{name or fixture}.so"
+        shutil.copy(Path(ARGS.fixtures) / f"{fixture}.so", file)
+        return file
+
+    def deputy(self, *arguments, delegates="", status=0, **variables):
+        config = self.scratch / "c.yaml"
+        config.write_text(f"version: 1\nplugins: {{paths: [{self.plugins}], probe_timeout: {SECONDS}s}}\n"
+                          f"cache: {{dir: {self.scratch}/cache}}\nlog: {{level: debug}}\n"
+                          f"delegates: [{delegates}]\n")  # fmt: skip
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("FIXTURE_")}
+        done = subprocess.run([ARGS.deputy, *map(str, arguments), "--config", config],
+                              env={**environment, **variables}, capture_output=True, text=True, timeout=60)  # fmt: skip
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def scan(self):
+        """What a scan that runs every plugin reports, by file name, and the seconds that it took."""
+        begin = time.monotonic()
+        listing = json.loads(self.deputy("plugins", "--probe", "--json").stdout)
+        return {Path(plugin["file"]).name: plugin for plugin in listing["plugins"]}, time.monotonic() - begin
+
+    def listed(self):
+        return json.loads(self.deputy("quarantine", "ls", "--json").stdout)["plugins"]
+
+    def model(self, operators=("Relu",)):
+        path = self.scratch / "m.onnx"
+        names = ["x", *(f"v{i}" for i in range(len(operators) - 1)), "y"]
+        nodes = [onnx_bytes.node(op, [names[i]], [names[i + 1]], f"n{i}") for i, op in enumerate(operators)]
+        x, y = (onnx_bytes.value_info(name, (2, 3)) for name in "xy")
+        path.write_bytes(onnx_bytes.model(nodes, [x], [y]))
+        return path
+
+    def test_a_hang_costs_its_time_once(self):
+        self.add("hang_in_init")
+        first, seconds = self.scan()
+        self.assertGreaterEqual(seconds, SECONDS)
+        second, seconds = self.scan()
+        self.assertLess(seconds, SECONDS)
+        self.assertEqual(first, second)
+        self.assertEqual(first["hang_in_init.so"]["rule"], "probe-timed-out")
+        self.assertIn("it is quarantined (deputy quarantine ls)", first["hang_in_init.so"]["reason"])
+
+    def test_a_fault_is_of_the_bytes_not_of_the_name(self):
+        self.add("hang_in_init")
+        self.scan()
+        self.add("hang_in_init", "renamed").touch()
+        (self.plugins / "hang_in_init.so").unlink()
+        report, seconds = self.scan()
+        self.assertLess(seconds, SECONDS)
+        self.assertEqual(report["renamed.so"]["rule"], "probe-timed-out")
+        with (self.plugins / "renamed.so").open("ab") as file:
+            file.write(b"another build")
+        self.assertGreaterEqual(self.scan()[1], SECONDS)
+        self.assertEqual(len(self.listed()), 2)
+
+    def test_every_fault_of_a_probe_is_kept_with_its_reason(self):
+        for fixture, rule, reason in (("crash_in_constructor", "probe-crashed", "crashed with SIGSEGV"),
+                                      ("exit_in_constructor", "probe-exited", "ended the process"),
+                                      ("garbage_answer", "probe-garbage", "gave an invalid answer")):  # fmt: skip
+            with self.subTest(fixture):
+                file = self.add(fixture)
+                self.assertEqual(self.scan()[0][file.name]["rule"], rule)
+                (kept,) = (plugin for plugin in self.listed() if plugin["file"] == str(file))
+                self.assertEqual((kept["rule"], kept["in_force"]), (rule, True))
+                self.assertIn(reason, kept["reason"])
+                text = self.deputy("quarantine", "why", file.name).stdout
+                self.assertIn(rule, text)
+                self.assertIn(reason, " ".join(text.split()))
+
+    def test_a_refusal_is_no_fault(self):
+        self.add("fails_init")
+        self.assertEqual(self.scan()[0]["fails_init.so"]["rule"], "init-failed")
+        self.assertEqual(self.listed(), [])
+        self.assertEqual(self.deputy("quarantine", "ls").stdout, "no plugin is quarantined\n")
+
+    def test_a_cleared_plugin_is_run_again(self):
+        self.add("hang_in_init")
+        self.add("crash_in_constructor")
+        self.scan()
+        self.assertIn("will be run again", self.deputy("quarantine", "clear", "hang_in_init.so").stdout)
+        self.assertEqual([Path(plugin["file"]).name for plugin in self.listed()], ["crash_in_constructor.so"])
+        self.assertGreaterEqual(self.scan()[1], SECONDS)
+        self.deputy("quarantine", "clear", "--all")
+        self.assertEqual(self.listed(), [])
+
+    def test_a_name_that_is_not_listed_is_an_error(self):
+        self.add("crash_in_constructor")
+        self.scan()
+        for command in ("why", "clear"):
+            error = self.deputy("quarantine", command, "crash_in_construktor.so", status=2).stderr
+            self.assertIn("no quarantined plugin is called 'crash_in_construktor.so'", error)
+            self.assertIn("crash_in_constructor.so", error)
+        self.assertIn("a NAME or --all is required", self.deputy("quarantine", "clear", status=2).stderr)
+
+    def probes(self, **variables):
+        """How often a run of a model loaded the plugin in a process of its own; one of them serves it."""
+        entry = "{name: escapes, isolation: process, required: true}"
+        run = self.deputy("run", self.model(), delegates=entry, FIXTURE_ESCAPE=str(self.scratch), **variables)
+        return run.stderr.count("escapes in load: tried") - 1
+
+    def test_a_description_is_kept_until_something_changes(self):
+        file = self.add("escapes")
+        self.assertEqual(self.probes(), 1)
+        self.assertEqual(self.probes(), 0)
+        self.assertEqual(self.probes(ANOTHER="1"), 1)
+        self.assertEqual(self.probes(), 0)
+        file.touch()
+        self.assertEqual(self.probes(), 1)
+        self.deputy("cache", "purge", "--kind", "probe")
+        self.assertEqual(self.probes(), 1)
+
+    def test_a_plugin_that_fails_again_and_again_is_quarantined(self):
+        self.add("misbehaves")
+        model = self.model(["Relu", "Tanh"] * 4)
+        entry = "{name: misbehaves, isolation: process}"
+        first = self.deputy("run", model, delegates=entry, FIXTURE_FAULT="compile:segv").stderr
+        self.assertIn("failed 3 times within five minutes: its worker process was ended by SIGSEGV", first)
+        (kept,) = self.listed()
+        self.assertEqual((kept["rule"], kept["plugin"]), ("failed-in-use", "misbehaves"))
+        second = self.deputy("run", model, delegates=entry, FIXTURE_FAULT="compile:segv").stderr
+        self.assertIn("failed 3 times within five minutes", second)
+        self.assertNotIn("while it was", second)
+        self.assertIn("failed-in-use", second)
+        self.deputy("run", model, delegates="{name: misbehaves, isolation: process, required: true}", status=4)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--deputy", required=True)
+    parser.add_argument("--fixtures", required=True)
+    ARGS, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0], *rest])
