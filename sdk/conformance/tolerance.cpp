@@ -194,21 +194,36 @@ bool IsSameSpecial(double a, double b, deputy_dtype dtype) {
   return std::signbit(a) == std::signbit(b) && std::fabs(finite) >= 0.98 * LargestNumber(dtype);
 }
 
+// With all digits of a whole number.
+std::string ElementText(const Tensor& tensor, int64_t i) {
+  char text[32];
+  if (!reference::IsReal(tensor.dtype) && tensor.dtype != kU64)
+    return std::to_string(tensor.whole[static_cast<size_t>(i)]);
+  std::snprintf(text, sizeof text, "%.9g", tensor.Get(i));
+  return text;
+}
+
 }  // namespace
 
 std::string Difference(const Tensor& got, const Tensor& expected, const Tolerance& tolerance) {
   double largest = 0;
   for (int64_t i = 0; i < expected.count(); ++i)
     if (std::isfinite(expected.Get(i))) largest = std::max(largest, std::fabs(expected.Get(i)));
+  const bool is_exact = !reference::IsReal(expected.dtype) && tolerance.For(0, 0) < 1;
   double worst = 0;
   int64_t at = -1, wrong = 0;
   for (int64_t i = 0; i < expected.count(); ++i) {
     const double a = got.Get(i), b = expected.Get(i);
+    const auto at_i = static_cast<size_t>(i);
+    // Whole numbers that a double does not hold are compared as such.
+    const bool wrong_bits = is_exact && got.whole[at_i] != expected.whole[at_i];
     const bool wrong_sign = tolerance.signed_zeros && a == 0 && b == 0 && std::signbit(a) != std::signbit(b);
-    if (a == b && !wrong_sign) continue;
+    if (a == b && !wrong_sign && !wrong_bits) continue;
     const bool finite = std::isfinite(a) && std::isfinite(b);
     const double error = finite ? std::fabs(a - b) : std::numeric_limits<double>::infinity();
-    if (!wrong_sign && (finite ? error <= tolerance.For(b, largest) : IsSameSpecial(a, b, expected.dtype))) continue;
+    if (!wrong_sign && !wrong_bits &&
+        (finite ? error <= tolerance.For(b, largest) : IsSameSpecial(a, b, expected.dtype)))
+      continue;
     ++wrong;
     if (at < 0 || error > worst) {
       worst = error;
@@ -218,10 +233,10 @@ std::string Difference(const Tensor& got, const Tensor& expected, const Toleranc
   if (at < 0) return "";
   const reference::Dims index = reference::IndexOf(expected.dims, at);
   char text[256];
-  std::snprintf(text, sizeof text,
-                "largest error %.3g at %s: got %.9g, expected %.9g; %lld of %lld elements beyond %.3g (", worst,
-                TextOf(index).c_str(), got.Get(at), expected.Get(at), static_cast<long long>(wrong),
-                static_cast<long long>(expected.count()), tolerance.For(expected.Get(at), largest));
+  std::snprintf(text, sizeof text, "largest error %.3g at %s: got %s, expected %s; %lld of %lld elements beyond %.3g (",
+                worst, TextOf(index).c_str(), ElementText(got, at).c_str(), ElementText(expected, at).c_str(),
+                static_cast<long long>(wrong), static_cast<long long>(expected.count()),
+                tolerance.For(expected.Get(at), largest));
   return text + tolerance.reason + ")";
 }
 
