@@ -171,6 +171,11 @@ class Workers(FaultRun):
         self.add("prints_a_lot")
         self.right(self.run_it(self.command(config=self.config("prints_a_lot", more=", required: true"))))
 
+    def test_R116_a_flood_of_output_blocks_no_run(self):
+        self.add("prints_in_execute")
+        config = self.config("prints_in_execute", more=", required: true")
+        self.right(self.run_it(self.command("--repeat", "30000", config=config)))  # far more than a pipe holds
+
     def test_R126_sessions_that_lose_one_worker_start_one(self):
         config = self.config(cache="'off'")
         config.write_text(config.read_text().replace("plugins: {", "plugins: {sandbox: false, "))
