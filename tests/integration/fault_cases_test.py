@@ -159,6 +159,18 @@ class Workers(FaultRun):
 
         self.assertNotIn("warning", self.while_it_runs(replace).stderr)
 
+    def test_R93_a_failure_of_init_that_passes_costs_one_program_the_delegate(self):
+        config = self.config(cache=self.scratch / "cache")
+        config.write_text(config.read_text().replace("plugins: {", "plugins: {sandbox: false, "))
+        once = self.scratch / "once"
+        environment = self.environment(FIXTURE_FAULT="init:segv", FIXTURE_ONCE=str(once))
+        first, second = (self.run_it(self.command(config=config), environment=environment) for _ in range(2))
+        self.assertTrue(once.exists())
+        for done, nodes in ((first, None), (second, "misbehaves 1/1 nodes")):
+            self.right(done)
+            self.assertEqual("warning" in done.stderr, nodes is None, done.stderr)
+            self.assertIn(nodes or "SIGSEGV", done.stderr)
+
     def test_R104_a_plugin_changes_no_input_of_others(self):
         self.run_both("writes_inputs", "--repeat", "3")
 

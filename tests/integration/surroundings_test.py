@@ -121,7 +121,7 @@ class Surroundings(FaultRun):
             for step in range(30):
                 size = int((4 << 20) * 1.2**step)
                 with self.subTest(isolation=isolation, size=size):
-                    command = self.command(config=self.config(isolation=isolation))
+                    command = self.command("--set", "cpu.threads=2", config=self.config(isolation=isolation))
                     results[step] = self.right_or_refused(self.run_it(command, limit(resource.RLIMIT_AS, size)))
             self.assertFalse(results.get(0), "the limit had no effect")
             self.assertTrue(results.get(29), "that much is enough")
