@@ -139,7 +139,7 @@ class Check(Config):
 
     def test_OfflineRunsNoPlugin(self):
         shutil.copy(Path(ARGS.fixtures) / "leaves_a_mark.so", self.scratch)
-        body = "plugins: {paths: [.]}\ndelegates: [{name: leaves_a_mark, options: {x: 1}}]\n"
+        body = "plugins: {paths: [.], sandbox: false}\ndelegates: [{name: leaves_a_mark, options: {x: 1}}]\n"
         mark = self.scratch / "mark"
         for flags in (["--offline"], []):
             path = self.file("c.yaml", body)

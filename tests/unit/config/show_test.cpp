@@ -34,7 +34,7 @@ TEST(ShowTest, EveryValueHasItsOrigin) {
             "    priority: 0  # default\n"
             "    min_nodes: 1  # default\n"
             "    min_flops: 0  # default\n"
-            "    isolation: none  # default\n"
+            "    isolation: auto  # default\n"
             "    timeout: 0us  # default\n"
             "    call_timeout: 30s  # default\n"
             "    memory_limit: 0B  # default\n"
