@@ -114,7 +114,8 @@ void VisitDelegate(V& v, D& d) {
       Key{"isolation",
           "none: the plugin runs in this process, and its crash ends it. process: in a worker process, whose end costs "
           "time, but no answer. auto: none for a plugin that the lock of its folder lists (SHA256SUMS) or that 'trust: "
-          "any' lets pass, with 'debug: {check: true}', and never with one of the limits below; process for every other",
+          "any' lets pass, with 'debug: {check: true}', and never with one of the limits below; process for every "
+          "other",
           "process"},
       d.isolation);
   v.Quantity(
