@@ -186,7 +186,9 @@ Result<PublicKey> ParsePublicKey(std::string_view text) {
 }
 
 Result<PublicKey> ReadPublicKey(const std::string& key) {
-  if (Result<PublicKey> line = ParsePublicKey(key); line.ok()) return line;
+  Result<PublicKey> line = ParsePublicKey(key);
+  // No file has such a name: it is the text of a key that is damaged.
+  if (line.ok() || key.find('\n') != std::string::npos) return line;
   DEPUTY_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(key, kMostKeyBytes));
   Result<PublicKey> parsed = ParsePublicKey(text);
   if (!parsed.ok()) return std::move(parsed).status().WithCode(StatusCode::kInvalidArgument).At(key);

@@ -161,7 +161,11 @@ void VisitPlacementRule(V& v, R& r) {
   v.Texts(Key{"ops", "operators", "Resize"}, r.ops, TextKind::kPattern);
   v.Texts(Key{"domains", "operator domains; ONNX's own is ai.onnx", "com.microsoft"}, r.domains, TextKind::kPattern);
   v.Unavailable(Key{"regions", "regions of the graph"});
-  v.Text(Key{"to", "the only delegate for these nodes: the name of an entry, or cpu", "cpu"}, r.to, TextKind::kName);
+  v.Text(Key{"to",
+             "the only delegate for these nodes: the name of an entry, or cpu: the host's own kernels, and none of a "
+             "plugin's kernels for its own operators",
+             "cpu"},
+         r.to, TextKind::kName);
   v.Texts(Key{"avoid", "delegates that never get these nodes", "[onednn]"}, r.avoid, TextKind::kName);
 }
 

@@ -65,6 +65,21 @@ Result<Checksums> ListedBelow(const fs::path& root, const std::string& folder) {
   return listed;
 }
 
+// A folder of the cache that is relative to the files would be inside of the bundle, or follow from where it is
+// unpacked: with another folder for the files it is another one.
+Status CheckCacheFolder(const std::vector<fs::path>& files, const Config& config) {
+  ConfigLoader elsewhere;
+  for (const fs::path& file : files) {
+    DEPUTY_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(file, kMostConfigBytes));
+    elsewhere.AddText(file.string(), text, "/a/folder/in/which/no/configuration/is/kept");
+  }
+  const Result<Config> other = elsewhere.Finish();
+  if (!other.ok() || *other->cache.dir == *config.cache.dir) return {};
+  return Error(StatusCode::kConfig, "the folder of 'cache: {{dir}}' is relative in a bundle")
+      .At(config.cache.dir.origin.ToString())
+      .Advise("name an absolute folder, auto or off: an installed version is never written to");
+}
+
 // All reasons against an unpacked bundle that this host can name before a delegate is opened.
 void CheckOnThisHost(const fs::path& unpacked, std::vector<BundleProblem>& problems) {
   std::error_code error;
@@ -72,6 +87,12 @@ void CheckOnThisHost(const fs::path& unpacked, std::vector<BundleProblem>& probl
   Result<Context> context = Context::FromBundle(folder.string() + "/");
   if (!context.ok()) return problems.push_back({"configuration", context.status().ToString()});
   const Config& config = Context::State::Of(*context).config;
+  if (const Result<Checksums> listed = ListedBelow(folder, kBundleConfigFolder); listed.ok()) {
+    std::vector<fs::path> files;
+    for (const auto& [path, digest] : *listed) files.push_back(folder / path);
+    if (Status status = CheckCacheFolder(files, config); !status.ok())
+      return problems.push_back({"configuration", status.ToString()});
+  }
   ApplyLogLevels(config.log);
   PluginRegistry registry;
   const ScanOptions options = MakeScanOptions(config);
@@ -160,6 +181,7 @@ Result<BundleInfo> PackBundle(const BundleContents& contents, const std::string&
   host::ConfigLoader loader;
   for (const std::string& file : contents.configurations) host::AddNamed(file, loader);
   DEPUTY_ASSIGN_OR_RETURN(const host::Config config, loader.Finish());
+  DEPUTY_RETURN_IF_ERROR(host::CheckCacheFolder(loader.files(), config));
   host::ScanOptions options = host::MakeScanOptions(config);
   options.probe = false;
   options.named.emplace();

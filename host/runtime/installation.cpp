@@ -1,5 +1,7 @@
 #include "deputy/installation.hpp"
 
+#include <string_view>
+
 #include "deputy/abi/delegate.h"
 #include "deputy/version.hpp"
 #include "isolation/sandbox_level.hpp"
@@ -8,6 +10,9 @@
 #include "runtime/paths.hpp"
 
 namespace deputy {
+
+// The header and the project name one version; packages and bundles show either.
+static_assert(std::string_view(DEPUTY_VERSION) == DEPUTY_BUILD_VERSION, "host/include/deputy/version.hpp is outdated");
 
 InstallationReport DescribeInstallation() {
   InstallationReport report;

@@ -38,6 +38,9 @@ struct Case {
   std::string name() const { return node.name() + ": " + label; }
 };
 
+// Are the floats of an input positions, so that other ones may point to elements that do not exist?
+bool ArePositions(const reference::Node& node, size_t input);
+
 // The same case with other values in the inputs that are not constant: data of another run must not be in this one.
 Case Turned(const Case& tested, size_t turn);
 

@@ -103,6 +103,15 @@ const OperatorFacts* FactsOf(std::string_view name) {
   return nullptr;
 }
 
+int32_t NewestDefinition(std::string_view domain) {
+  int32_t newest = 0;
+  for (const OperatorFacts& facts : AllOperators()) {
+    if (facts.domain != domain) continue;
+    for (const Definition& definition : facts.definitions) newest = std::max(newest, definition.since);
+  }
+  return newest;
+}
+
 std::vector<deputy_dtype> TypesOf(std::string_view name) {
   const OperatorFacts* facts = FactsOf(name);
   return facts == nullptr ? std::vector<deputy_dtype>() : facts->definitions.back().types;

@@ -32,6 +32,9 @@ struct OperatorFacts {
 const OperatorFacts* FactsOf(std::string_view name);
 const std::vector<OperatorFacts>& AllOperators();
 
+// The newest definition of any operator of the domain; 0 for a domain that is not on the list.
+int32_t NewestDefinition(std::string_view domain);
+
 // Element types of the newest definition, without strings.
 std::vector<deputy_dtype> TypesOf(std::string_view name);
 

@@ -47,6 +47,7 @@ CompileCall::CompileCall(HostServices& host, const deputy_partition& partition, 
   args_.partition = &partition;
   args_.priority = settings.priority;
   args_.deadline_ns = settings.deadline_ns;
+  precision_ = settings.of_nodes;
   if (settings.precision != DEPUTY_DTYPE_UNDEFINED)
     for (uint32_t i = 0; i < partition.node_count; ++i) precision_.push_back({partition.nodes[i], settings.precision});
   args_.precision = precision_.empty() ? nullptr : precision_.data();

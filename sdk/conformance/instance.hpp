@@ -49,6 +49,7 @@ struct CompileSettings {
   int32_t priority = 0;
   uint64_t deadline_ns = 0;
   deputy_dtype precision = DEPUTY_DTYPE_UNDEFINED;  // of every node
+  std::vector<deputy_node_precision> of_nodes;      // instead, of some, in this order
   bool cancelled = false;                           // from the beginning
 };
 

@@ -84,9 +84,9 @@ deputy_value_id deputy_graph::AddValue(const std::string& name, deputy_dtype dty
 deputy_value_id deputy_graph::AddConstant(const std::string& name, const Tensor& tensor) {
   const deputy_value_id id = AddValue(name, tensor.dtype, tensor.dims);
   const std::vector<uint8_t> bytes = reference::Encode(tensor);
-  // Models keep their weights aligned.
+  // Those that are mapped from a file of the model are aligned to the element alone, and may be the last in the file.
   values_[id].constant =
-      std::make_unique<GuardedBuffer>("the constant " + name, bytes.size(), deputy::conformance::Flush::kBegin);
+      std::make_unique<GuardedBuffer>("the constant " + name, bytes.size(), deputy::conformance::Flush::kEnd);
   values_[id].constant->Assign(bytes);
   values_[id].constant->Protect(true);
   values_[id].flags |= DEPUTY_VALUE_CONSTANT;

@@ -1,6 +1,7 @@
 #include "shown_model.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace deputy::conformance {
 
@@ -54,6 +55,13 @@ std::vector<Bytes> Binding::Results() const {
   for (const auto& buffer : output_buffers_)
     results.emplace_back(buffer->data(), buffer->data() + (buffer->data() == nullptr ? 0 : buffer->size()));
   return results;
+}
+
+bool Binding::Holds(const std::vector<Bytes>& results) const {
+  for (size_t i = 0; i < results.size(); ++i)
+    if (!results[i].empty() && std::memcmp(output_buffers_[i]->data(), results[i].data(), results[i].size()) != 0)
+      return false;
+  return true;
 }
 
 std::string FaultOfResults(const ShownModel& shown, const Claim& claim, const std::vector<Bytes>& first,

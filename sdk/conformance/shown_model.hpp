@@ -51,6 +51,8 @@ class Binding {
   void Close();
   // The bytes of each output.
   std::vector<std::vector<uint8_t>> Results() const;
+  // Whether the outputs have these bytes.
+  bool Holds(const std::vector<std::vector<uint8_t>>& results) const;
 
  private:
   deputy_tensor Bound(const std::string& name, const reference::Tensor& tensor, Flush flush);

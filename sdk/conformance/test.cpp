@@ -46,7 +46,9 @@ const deputy_delegate* TestRun::Delegate(Plugin& plugin) {
   if (delegate == nullptr)
     Failed("", settings_.delegate.empty() ? "the plugin has no delegate"
                                           : "the plugin has no delegate '" + settings_.delegate + "'");
-  else if (!DEPUTY_HAS_FN(delegate, deputy_delegate, execute) || delegate->open == nullptr)
+  else if (!DEPUTY_HAS(delegate, deputy_delegate, execute))
+    Failed("", "the delegate's struct_size is too small; see entry.tables");
+  else if (delegate->execute == nullptr || delegate->open == nullptr)
     Failed("", "the delegate's table has empty slots; see entry.tables");
   else
     return delegate;
@@ -98,12 +100,26 @@ void TestRun::CheckStatuses(Plugin& plugin) {
 std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models,
                            const Settings& settings) {
   std::vector<Test> all;
-  for (std::vector<Test>& group : std::vector<std::vector<Test>>{
-           EntryTests(), OptionTests(cases), LifeCycleTests(cases), NumericTests(cases), CapabilityTests(cases),
-           PartitionTests(models), FusionTests(), ExecutionTests(cases), StateTests(cases, models),
-           ConcurrencyTests(cases), CallTests(cases), AllocatorTests(cases), ShapeTests(cases), ResizeTests(cases),
-           BlobTests(cases, models), ProfilingTests(cases, models), LeakTests(cases, models), HostTests(cases),
-           OwnModelTests(settings)})
+  for (std::vector<Test>& group : std::vector<std::vector<Test>>{EntryTests(),
+                                                                 OptionTests(cases),
+                                                                 DeviceTests(cases),
+                                                                 LifeCycleTests(cases),
+                                                                 NumericTests(cases),
+                                                                 CapabilityTests(cases),
+                                                                 PartitionTests(models),
+                                                                 FusionTests(),
+                                                                 ExecutionTests(cases),
+                                                                 StateTests(cases, models),
+                                                                 ConcurrencyTests(cases),
+                                                                 CallTests(cases),
+                                                                 AllocatorTests(cases),
+                                                                 ShapeTests(cases),
+                                                                 ResizeTests(cases),
+                                                                 BlobTests(cases, models),
+                                                                 ProfilingTests(cases, models),
+                                                                 LeakTests(cases, models),
+                                                                 HostTests(cases),
+                                                                 OwnModelTests(settings)})
     for (Test& test : group) all.push_back(std::move(test));
   return all;
 }

@@ -32,6 +32,7 @@ struct Settings {
   deputy_dtype computes_in = DEPUTY_DTYPE_UNDEFINED;  // from the list of quirks
 };
 
+// kWarning: no failure, and likely not what the vendor wants.
 // kUnavailable: skipped because the delegate says that it cannot run on this machine.
 // kCoverage: of the operator `subject`; the text is "TAKEN FIXED_TAKEN FIXED", all of cases.
 enum class FindingKind : char {
@@ -40,6 +41,7 @@ enum class FindingKind : char {
   kSkipped = 'S',
   kUnavailable = 'U',
   kNote = 'N',
+  kWarning = 'W',
   kCoverage = 'C'
 };
 
@@ -74,6 +76,7 @@ class TestRun {
   void Skipped(const std::string& reason) { sink_({FindingKind::kSkipped, "", reason}); }
   void Unavailable(const std::string& reason) { sink_({FindingKind::kUnavailable, "", reason}); }
   void Note(const std::string& text) { sink_({FindingKind::kNote, "", text}); }
+  void Warn(const std::string& text) { sink_({FindingKind::kWarning, "", text}); }
   // How many cases of an operator were taken, of them fixed ones, and of how many fixed ones.
   void Covered(const std::string& op_type, size_t taken, size_t fixed_taken, size_t fixed);
   // Adds a finding of another process.
@@ -116,6 +119,7 @@ std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<Mod
 
 std::vector<Test> EntryTests();
 std::vector<Test> OptionTests(const std::vector<Case>& cases);
+std::vector<Test> DeviceTests(const std::vector<Case>& cases);
 std::vector<Test> LifeCycleTests(const std::vector<Case>& cases);
 std::vector<Test> NumericTests(const std::vector<Case>& cases);
 std::vector<Test> CapabilityTests(const std::vector<Case>& cases);

@@ -41,6 +41,10 @@ std::string FaultOf(const deputy_str& text, bool may_be_empty) {
   return "";
 }
 
+std::string Counted(size_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 bool Matches(std::string_view pattern, std::string_view text) {
   size_t p = 0, t = 0, star = std::string_view::npos, from = 0;
   while (t < text.size()) {

@@ -15,6 +15,9 @@ std::string TextOf(const deputy_str& text);
 std::string FaultOf(const deputy_str& text, bool may_be_empty);
 inline deputy_str StrOf(std::string_view text) { return {text.data() == nullptr ? "" : text.data(), text.size()}; }
 
+// "1 operator", "2 operators".
+std::string Counted(size_t count, const std::string& noun);
+
 // Glob with * and ?.
 bool Matches(std::string_view pattern, std::string_view text);
 // Any of several globs, separated by commas.

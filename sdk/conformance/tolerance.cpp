@@ -89,6 +89,16 @@ const std::set<std::string>& Exact() {
   return *types;
 }
 
+// Of whole tensors, without arithmetic.
+const std::set<std::string>& Moving() {
+  static const auto* const names = new std::set<std::string>{
+      "CenterCropPad",  "Concat",   "Crop",      "DepthToSpace", "Expand",    "Flatten",      "Gather",
+      "GatherElements", "GatherND", "Identity",  "Reshape",      "Slice",     "SpaceToDepth", "Split",
+      "Squeeze",        "Tile",     "Transpose", "Trilu",        "Unsqueeze", "Where",        "ReverseSequence",
+      "Dropout"};
+  return *names;
+}
+
 // Computed by a series or a table, whose last digits differ between good libraries.
 const std::set<std::string>& Series() {
   // clang-format off
@@ -106,8 +116,11 @@ const std::set<std::string>& Series() {
 
 }  // namespace
 
+bool OnlyMoves(const reference::Node& node) { return node.domain.empty() && IsOneOf(node.op_type, Moving()); }
+
 double Tolerance::For(double expected, double largest) const {
-  return absolute + relative * std::fabs(expected) + scaled * largest;
+  const double share = relative == 0 ? 0 : relative * std::fabs(expected);  // of an infinity as well
+  return absolute + share + scaled * largest;
 }
 
 Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype computes_in) {
@@ -123,7 +136,8 @@ Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype compu
   std::string reason = reference::NameOf(narrowed ? computes_in : dtype);
   if (narrowed) reason += ", which the delegate computes in";
   // Integers that float32 holds exactly may still be rounded by a device that computes in less.
-  if (IsOneOf(type, Exact()) && !narrowed) return {0, 0, 0, reason + "; elements are only moved or compared"};
+  if (IsOneOf(type, Exact()) && !narrowed)
+    return {0, 0, 0, reason + "; elements are only moved or compared", OnlyMoves(tested.node)};
   const auto terms = static_cast<double>(SummedTerms(tested));
   // Rounding errors go either way, so that they grow like the root of their number.
   double units = terms > 1 ? 2 + 3 * std::sqrt(terms) : 2;
@@ -161,18 +175,55 @@ Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype compu
   return {std::max(near_zero ? units * unit : smallest, sums), units * unit, units * unit, reason};
 }
 
+namespace {
+
+double LargestNumber(deputy_dtype dtype) {
+  switch (dtype) {
+    case kF64: return std::numeric_limits<double>::max();
+    case kF16: return 65504;
+    case kBF16: return std::ldexp(255.0, 120);
+    default: return std::numeric_limits<float>::max();
+  }
+}
+
+// Of two elements of which one is not finite, whether they are one: both NaN, the same infinity, or an infinity and a
+// number at the end of the type.
+bool IsSameSpecial(double a, double b, deputy_dtype dtype) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  const double finite = std::isinf(a) ? b : a;
+  return std::signbit(a) == std::signbit(b) && std::fabs(finite) >= 0.98 * LargestNumber(dtype);
+}
+
+// With all digits of a whole number.
+std::string ElementText(const Tensor& tensor, int64_t i) {
+  char text[32];
+  if (!reference::IsReal(tensor.dtype) && tensor.dtype != kU64)
+    return std::to_string(tensor.whole[static_cast<size_t>(i)]);
+  std::snprintf(text, sizeof text, "%.9g", tensor.Get(i));
+  return text;
+}
+
+}  // namespace
+
 std::string Difference(const Tensor& got, const Tensor& expected, const Tolerance& tolerance) {
   double largest = 0;
   for (int64_t i = 0; i < expected.count(); ++i)
     if (std::isfinite(expected.Get(i))) largest = std::max(largest, std::fabs(expected.Get(i)));
+  const bool is_exact = !reference::IsReal(expected.dtype) && tolerance.For(0, 0) < 1;
   double worst = 0;
   int64_t at = -1, wrong = 0;
   for (int64_t i = 0; i < expected.count(); ++i) {
     const double a = got.Get(i), b = expected.Get(i);
-    if ((std::isnan(a) && std::isnan(b)) || a == b) continue;
-    const double error =
-        std::isfinite(a) && std::isfinite(b) ? std::fabs(a - b) : std::numeric_limits<double>::infinity();
-    if (error <= tolerance.For(b, largest)) continue;
+    const auto at_i = static_cast<size_t>(i);
+    // Whole numbers that a double does not hold are compared as such.
+    const bool wrong_bits = is_exact && got.whole[at_i] != expected.whole[at_i];
+    const bool wrong_sign = tolerance.signed_zeros && a == 0 && b == 0 && std::signbit(a) != std::signbit(b);
+    if (a == b && !wrong_sign && !wrong_bits) continue;
+    const bool finite = std::isfinite(a) && std::isfinite(b);
+    const double error = finite ? std::fabs(a - b) : std::numeric_limits<double>::infinity();
+    if (!wrong_sign && !wrong_bits &&
+        (finite ? error <= tolerance.For(b, largest) : IsSameSpecial(a, b, expected.dtype)))
+      continue;
     ++wrong;
     if (at < 0 || error > worst) {
       worst = error;
@@ -182,10 +233,10 @@ std::string Difference(const Tensor& got, const Tensor& expected, const Toleranc
   if (at < 0) return "";
   const reference::Dims index = reference::IndexOf(expected.dims, at);
   char text[256];
-  std::snprintf(text, sizeof text,
-                "largest error %.3g at %s: got %.9g, expected %.9g; %lld of %lld elements beyond %.3g (", worst,
-                TextOf(index).c_str(), got.Get(at), expected.Get(at), static_cast<long long>(wrong),
-                static_cast<long long>(expected.count()), tolerance.For(expected.Get(at), largest));
+  std::snprintf(text, sizeof text, "largest error %.3g at %s: got %s, expected %s; %lld of %lld elements beyond %.3g (",
+                worst, TextOf(index).c_str(), ElementText(got, at).c_str(), ElementText(expected, at).c_str(),
+                static_cast<long long>(wrong), static_cast<long long>(expected.count()),
+                tolerance.For(expected.Get(at), largest));
   return text + tolerance.reason + ")";
 }
 

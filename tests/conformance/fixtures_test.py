@@ -27,6 +27,7 @@ EXPECTED = {
     "counts_lie": ("entry.tables", "it says that it has 1000000000 delegates"),
     "null_slots": ("entry.tables", "is empty"),
     "null_table": ("entry.tables", "returned no table"),
+    "short_delegate": ("entry.tables", "a delegate's struct_size is 64, less than that of ABI 0.2"),
     "short_struct_size": ("entry.tables", "the plugin's table says that it has"),
     "fails_init": ("entry.tables", "init failed: unavailable: no driver"),
     "crash_in_query": ("entry.tables", "in query"),
@@ -51,6 +52,9 @@ EXPECTED = {
     "sanitizer": ("host.scan", "the host refuses the plugin"),
     "crash_in_constructor": ("host.scan", "crashed with SIGSEGV while it was loaded"),
     # Options.
+    "bad_frequency": ("options.schema", "the default '800rpm' is neither a level"),
+    "strange_levels": ("device.state", "level_granted is 7, and levels are 1 to 4"),
+    "future_definition": ("capabilities.table", "the table has definition 99, and the newest of any operator is"),
     "bad_default": ("options.schema", "the default '9' is out of range"),
     # From open to close.
     "changes_answers": ("lifecycle.query", "the second answer differs from the first"),
@@ -192,11 +196,13 @@ EXPECTED = {
 }
 # Sound on their own; they are wrong beside another plugin or for another host.
 SOUND = {"good", "able", "claims_whole", "claims_clusters", "groups_named", "groups_quantized", "heeds_deadline",
-         "escapes", "leaves_a_mark", "misbehaves", "one_at_a_time", "outlives_deadline", "takes_open_extents", "duplicate",
-         "rival", "says_priority", "unavailable", "wrong_fusions", "finder", "streamer"}  # fmt: skip
+         "escapes", "ignores_cancel", "leaves_a_mark", "misbehaves", "one_at_a_time", "outlives_deadline",
+         "takes_open_extents", "duplicate", "rival", "says_priority", "unavailable", "wrong_fusions", "finder",
+         "streamer"}  # fmt: skip
 # All but the operators that a fixture does not have.
-SOUND_TESTS = ("entry.*,options.*,lifecycle.*,numerics.Relu,partitions.*,fusions.Relu,fusions.networks,execution.*,state.Relu,"
-               "state.partitions,calls.*,shapes.*,resize.*,profiling.*,blob.*,leaks.*,host.scan")  # fmt: skip
+SOUND_TESTS = ("entry.*,options.*,device.*,lifecycle.*,numerics.Relu,partitions.*,fusions.Relu,fusions.patterns,"
+               "fusions.networks,execution.*,state.Relu,state.partitions,calls.*,shapes.*,resize.*,profiling.*,blob.*,"
+               "leaks.*,host.scan")  # fmt: skip
 UNAVAILABLE = 4  # exit status
 NO_PLUGINS = {"helper", "good_aarch64"}
 

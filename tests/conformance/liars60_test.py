@@ -4,8 +4,8 @@ name at least 58 of 60 by a test of the group that the fault belongs to, and not
 
   liars60_test.py --kit deputy-conformance --plugin liars.so [--blind DIRECTORY] [--only GLOB] [--whole] [--verbose]
 
-CTest does not run it: it takes many minutes, and the kit does not name enough of them yet. A liar runs only the tests
-that should name it, or all with --whole; the delegate without a fault always runs all.
+A liar runs only the tests that name it fastest, or all with --whole; the delegate without a fault runs all, unless
+--only names some liars.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def run(arguments, liar):
         command.append(arguments.plugin)
         if liar["name"]:
             command += ["--set", f"fault={liar['name']}"]
-    if "filter" in liar or (liar["tests"] and not arguments.whole):
+    if liar["tests"] and not arguments.whole:
         command += ["--filter", liar.get("filter", ",".join(liar["tests"]))]
     begin = time.monotonic()
     try:
@@ -84,7 +84,7 @@ def main():
     parser.add_argument("--blind", type=Path, help="the directory of the plugins that are one liar each")
     parser.add_argument("--only", default="*", help="liars whose names match")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--whole", action="store_true", help="run all tests of the kit on each, for half an hour")
+    parser.add_argument("--whole", action="store_true", help="run all tests of the kit on each, for an hour")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
 
@@ -101,10 +101,11 @@ def main():
 
     wrong = caught = 0
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        honest = {"name": "", "says": "", "tests": []}
-        honest_done = pool.submit(run, arguments, honest)
+        honest_done = None
+        if arguments.only == "*":
+            honest_done = pool.submit(run, arguments, {"name": "", "says": "", "tests": []})
         running = [(liar, pool.submit(run, arguments, liar)) for liar in liars]
-        output = honest_done.result()[0]
+        output = honest_done.result()[0] if honest_done else " 0 failed"
         if failures(output) or " 0 failed" not in output:
             wrong = 1
             print(f"the delegate without a fault does not pass:\n{output}")

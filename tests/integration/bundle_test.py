@@ -223,6 +223,21 @@ class Bundles(unittest.TestCase):
         done = self.deputy("bundle", "pack", "--config", self.config, "-o", self.scratch / "a.dpb", status=2)
         self.assertIn("is not NAME-VERSION.dpb", done.stderr)
 
+    def test_ARelativeCacheFolderIsRefused(self):
+        config = self.write("c.yaml", self.config.read_text() + "cache: {dir: ../cache}\n")
+        done = self.deputy("bundle", "pack", "--config", config, "-o", self.scratch / "a-1.dpb", status=2)
+        self.assertRegex(done.stderr, r"c\.yaml:8:\d+: the folder of 'cache: \{dir\}' is relative in a bundle")
+        wrong = self.changed(r"device\.yaml", lambda text: text + b"cache: {dir: ../cache}\n")
+        self.refused(wrong, "configuration", r"01-device\.yaml:8:\d+: the folder of 'cache: \{dir\}' is relative")
+        for folder in ("off", "auto", "/var/cache/deputy"):
+            config.write_text(self.config.read_text() + f"cache: {{dir: {folder}}}\n")
+            self.deputy("bundle", "pack", "--config", config, "-o", self.scratch / "a-1.dpb")
+
+    def test_TheVersionThatPackedItIsShown(self):
+        shown = self.deputy("bundle", "inspect", self.bundle).stdout
+        version = self.deputy("--version").stdout.split()[1]
+        self.assertIn(f"packed by Deputy {version}", shown)
+
     def test_ASignatureIsChecked(self):
         for name in ("ours", "other"):
             self.deputy("bundle", "keygen", "-o", self.scratch / name)

@@ -6,6 +6,8 @@ FLOAT = 1
 
 
 def varint(value):
+    """Negative numbers are the 64 bits of their two's complement."""
+    value &= (1 << 64) - 1
     out = bytearray()
     while True:
         out.append((value & 0x7F) | (0x80 if value > 0x7F else 0))

@@ -2,6 +2,6 @@
 #pragma once
 
 #define DEPUTY_VERSION_MAJOR 0
-#define DEPUTY_VERSION_MINOR 1
+#define DEPUTY_VERSION_MINOR 2
 #define DEPUTY_VERSION_PATCH 0
-#define DEPUTY_VERSION "0.1.0"
+#define DEPUTY_VERSION "0.2.0"

@@ -59,8 +59,21 @@ std::vector<Case> OtherShapes(const Case& tested) {
   };
   with(0, 2 * old[0] + 1);
   if (old[0] > 1) with(0, 1);
-  if ((elementwise && old.size() > 1) || (Spatial().count(type) != 0 && old.size() > 2))
-    with(old.size() - 1, old.back() + 3);
+  const size_t last = old.size() - 1;
+  const bool is_image = Spatial().count(type) != 0 && old.size() > 2;
+  const bool any_extents = last > 0 && (elementwise || type == "Softmax" || type == "LogSoftmax");
+  if (is_image || (elementwise && last > 0)) with(last, old.back() + 3);
+  // As many elements as before: a plan for them must not stay.
+  if ((any_extents || (is_image && old.size() > 3)) && old[last - 1] != old[last]) {
+    shapes.push_back(old);
+    std::swap(shapes.back()[last - 1], shapes.back()[last]);
+  }
+  for (const int64_t factor : {2, 3}) {
+    if (!any_extents || old[last] % factor != 0) continue;
+    with(last, old[last] / factor);
+    shapes.back()[last - 1] *= factor;
+    break;
+  }
   std::vector<Case> others;
   for (const Dims& dims : shapes) {
     Case other = tested;

@@ -1,6 +1,7 @@
 // Outputs whose extents only the run knows, for delegates with DEPUTY_DELEGATE_DYNAMIC_SHAPES: each is allocated once,
 // with the right extents, and written whole.
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "probing/subject.hpp"
@@ -10,13 +11,29 @@
 namespace deputy::conformance {
 namespace {
 
-// A case whose variable inputs, and whose outputs, have no known extents.
+// A case whose outputs have no known extents where `open` says so: all extents, or those that follow from the values of
+// the inputs. The variable inputs have known extents in the latter case.
 class OpenCase final : public ShownModel {
  public:
+  // Of all variable inputs and outputs.
   explicit OpenCase(const Case& tested) : tested_(tested) {
+    std::vector<Dims> open;
+    for (const Tensor& expected : reference::Compute(tested.node, tested.operands()))
+      open.emplace_back(expected.rank(), -1);
+    Build(open, true);
+  }
+  // Of outputs alone: `outputs` has their extents, -1 for those that the run decides.
+  OpenCase(const Case& tested, const std::vector<Dims>& outputs) : tested_(tested) { Build(outputs, false); }
+
+  Tolerance ToleranceIn(const Claim&, deputy_value_id id, deputy_dtype computes_in) const override {
+    return ToleranceOf(tested_, ValueOf(id).dtype, computes_in);
+  }
+
+ private:
+  void Build(const std::vector<Dims>& outputs, bool open_inputs) {
     std::vector<deputy_value_id> ids, made;
-    for (size_t i = 0; i < tested.inputs.size(); ++i) {
-      const Operand& operand = tested.inputs[i];
+    for (size_t i = 0; i < tested_.inputs.size(); ++i) {
+      const Operand& operand = tested_.inputs[i];
       const std::string name = "x" + std::to_string(i);
       if (!operand.present) {
         ids.push_back(DEPUTY_NO_VALUE);
@@ -26,23 +43,19 @@ class OpenCase final : public ShownModel {
       if (operand.constant) {
         ids.push_back(graph.AddConstant(name, operand.value));
       } else {
-        ids.push_back(graph.AddValue(name, operand.value.dtype, Dims(operand.value.rank(), -1)));
+        ids.push_back(graph.AddValue(name, operand.value.dtype,
+                                     open_inputs ? Dims(operand.value.rank(), -1) : operand.value.dims));
         graph.AddInput(ids.back());
       }
     }
-    for (const Tensor& expected : reference::Compute(tested.node, tested.operands())) {
+    for (const Tensor& expected : reference::Compute(tested_.node, tested_.operands())) {
       Know("output " + std::to_string(made.size()), expected);
-      made.push_back(graph.AddValue("y" + std::to_string(made.size()), expected.dtype, Dims(expected.rank(), -1)));
+      made.push_back(graph.AddValue("y" + std::to_string(made.size()), expected.dtype, outputs.at(made.size())));
       graph.AddOutput(made.back());
     }
-    graph.AddNode(tested.node.op_type, tested.node, ids, made);
+    graph.AddNode(tested_.node.op_type, tested_.node, ids, made);
   }
 
-  Tolerance ToleranceIn(const Claim&, deputy_value_id id, deputy_dtype computes_in) const override {
-    return ToleranceOf(tested_, ValueOf(id).dtype, computes_in);
-  }
-
- private:
   const Case& tested_;
 };
 
@@ -106,7 +119,8 @@ class Allocations {
 };
 
 // One run; `shown` has the data, which may be of other shapes than those of an earlier run.
-Outcome RunOpen(Context& context, const ShownModel& shown, const Claim& claim, const Allocations& allocations) {
+Outcome RunOpen(Context& context, const ShownModel& compiled, const ShownModel& shown, const Claim& claim,
+                const Allocations& allocations) {
   std::vector<std::unique_ptr<GuardedBuffer>> buffers;
   std::vector<deputy_tensor> inputs, outputs;
   static constexpr int64_t kNoDims = 0;
@@ -128,41 +142,99 @@ Outcome RunOpen(Context& context, const ShownModel& shown, const Claim& claim, c
     inputs.back().data = buffers.back()->data();
     inputs.back().byte_size = bytes.size();
   }
-  static const Dims kOpen(16, -1);
-  for (const deputy_value_id id : claim.outputs) outputs.push_back(tensor_of(shown.ValueOf(id), kOpen.data()));
+  for (const deputy_value_id id : claim.outputs) {
+    deputy_value_info info{};
+    info.struct_size = sizeof info;
+    (void)compiled.graph.ValueInfo(id, &info);
+    outputs.push_back(tensor_of(shown.ValueOf(id), info.dims));
+  }
   RunSettings settings;
   settings.allocator = allocations.form();
   return context.Execute(inputs, outputs, settings);
 }
 
-void TryOpen(TestRun& run, Instance& instance, const Case& tested, const std::vector<Case>& others) {
+// How a case is shown with some data: the same extents are open for all data.
+using Show = std::function<std::unique_ptr<OpenCase>(const Case& data)>;
+
+// "" or the first fault of runs on the data of the case and of `others`. Nothing where the case is not taken.
+std::optional<std::string> FaultOfOpen(Instance& instance, const Case& tested, const std::vector<Case>& others,
+                                       const Show& show, deputy_dtype computes_in) {
   HostServices& host = instance.plugin().host();
-  const OpenCase shown(tested);
+  const std::unique_ptr<OpenCase> shown = show(tested);
   std::string why_not;
-  const std::optional<Loaded> loaded = Load(instance, shown, &why_not);
-  if (!why_not.empty()) run.Failed(tested.name(), "with open extents: " + why_not);
-  if (!loaded) return;
+  const std::optional<Loaded> loaded = Load(instance, *shown, &why_not);
+  if (!why_not.empty()) return why_not;
+  if (!loaded) return std::nullopt;
   const auto wrong_with = [&](const Case& data) -> std::string {
-    const OpenCase other(data);
-    const Allocations allocations(host, other, loaded->claim, false);
-    const Outcome outcome = RunOpen(*loaded->context, other, loaded->claim, allocations);
-    const std::string wrong = allocations.Fault(run.settings().computes_in);
-    return !outcome.ok() && wrong.rfind("allocate", 0) != 0 ? "execute fails: " + outcome.ToString() : wrong;
+    const std::unique_ptr<OpenCase> other = show(data);
+    const Allocations allocations(host, *other, loaded->claim, false);
+    const Outcome outcome = RunOpen(*loaded->context, *shown, *other, loaded->claim, allocations);
+    const std::string wrong = allocations.Fault(computes_in);
+    if (!outcome.ok() && wrong.rfind("allocate", 0) != 0) return "execute fails: " + outcome.ToString();
+    return wrong.empty() || data.label == tested.label ? wrong : data.label + ": " + wrong;
   };
   std::string wrong = wrong_with(tested);
   for (const Case& other : others)
     if (wrong.empty()) wrong = wrong_with(other);
   if (wrong.empty()) wrong = wrong_with(Turned(tested, 1));
-  if (wrong.empty()) {
-    const Allocations refused(host, shown, loaded->claim, true);
-    if (RunOpen(*loaded->context, shown, loaded->claim, refused).ok())
-      wrong = "execute succeeds, although allocate had no memory";
-    if (wrong.empty()) wrong = wrong_with(tested);
-  }
-  if (wrong.empty())
+  if (!wrong.empty()) return wrong;
+  const Allocations refused(host, *shown, loaded->claim, true);
+  if (RunOpen(*loaded->context, *shown, *shown, loaded->claim, refused).ok())
+    return "execute succeeds, although allocate had no memory";
+  return wrong_with(tested);
+}
+
+void TryOpen(TestRun& run, Instance& instance, const Case& tested) {
+  const auto show = [](const Case& data) { return std::make_unique<OpenCase>(data); };
+  const auto wrong = FaultOfOpen(instance, tested, OtherShapes(tested), show, run.settings().computes_in);
+  if (!wrong) return;
+  if (wrong->empty())
     run.Passed(tested.name());
   else
-    run.Failed(tested.name(), "with open extents of inputs and outputs: " + wrong);
+    run.Failed(tested.name(), "with open extents of inputs and outputs: " + *wrong);
+}
+
+// The same case where every variable input of floats or flags is zero: nothing is found, kept or selected.
+Case Zeroed(const Case& tested) {
+  Case zeroed = tested;
+  zeroed.label = "values=zero";
+  for (Operand& input : zeroed.inputs) {
+    const deputy_dtype dtype = input.value.dtype;
+    if (!input.present || input.constant || (!reference::IsReal(dtype) && dtype != kBool)) continue;
+    input.value = Tensor(dtype, input.value.dims);
+  }
+  return zeroed;
+}
+
+// The extents of outputs, -1 where they follow from the values of the inputs. Nothing unless each output has such an
+// extent: the memory of the others would be given.
+std::optional<std::vector<Dims>> ExtentsByValues(const Case& tested, const Case& other) {
+  const std::vector<Tensor> made = reference::Compute(tested.node, tested.operands());
+  const std::vector<Tensor> others = reference::Compute(other.node, other.operands());
+  if (made.empty() || made.size() != others.size()) return std::nullopt;
+  std::vector<Dims> all;
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (made[i].dims == others[i].dims || made[i].rank() != others[i].rank()) return std::nullopt;
+    all.push_back(made[i].dims);
+    for (size_t axis = 0; axis < all[i].size(); ++axis)
+      if (made[i].dims[axis] != others[i].dims[axis]) all[i][axis] = -1;
+  }
+  return all;
+}
+
+// Known inputs, and outputs whose extents follow from their values; false where there are none such.
+bool TryByValues(TestRun& run, Instance& instance, const Case& tested) {
+  const Case zeroed = Zeroed(tested);
+  const std::optional<std::vector<Dims>> extents = ExtentsByValues(tested, zeroed);
+  if (!extents) return false;
+  const auto show = [&](const Case& data) { return std::make_unique<OpenCase>(data, *extents); };
+  const auto wrong = FaultOfOpen(instance, tested, {zeroed}, show, run.settings().computes_in);
+  if (!wrong) return false;
+  if (wrong->empty())
+    run.Passed(tested.name());
+  else
+    run.Failed(tested.name(), "with extents of outputs that follow from values: " + *wrong);
+  return true;
 }
 
 void CheckAllocator(TestRun& run, const std::vector<Case>& cases) {
@@ -189,17 +261,42 @@ void CheckAllocator(TestRun& run, const std::vector<Case>& cases) {
       if (index++ < run.first_case()) continue;
       run.BeginCase(index - 1, tested->name());
       const size_t failures = run.failures();
-      TryOpen(run, *instance, *tested, OtherShapes(*tested));
+      TryOpen(run, *instance, *tested);
       if (run.NoFaults(*plugin, tested->name()) && run.failures() == failures) ++passed;
     }
   }
   if (run.failures() == 0 && passed == 0) run.Skipped("it takes no case with open outputs");
 }
 
+void CheckValueExtents(TestRun& run, const std::vector<Case>& cases) {
+  constexpr size_t kPerOperator = 4;
+  const auto [plugin, instance] = run.LoadAndOpen();
+  if (instance == nullptr) return;
+  if ((instance->delegate()->flags & DEPUTY_DELEGATE_DYNAMIC_SHAPES) == 0)
+    return run.Skipped("the delegate takes known extents only");
+  static const auto* const types =
+      new std::set<std::string>{"NonZero", "Compress", "NonMaxSuppression", "Unique", "Range"};
+  int64_t index = 0;
+  size_t taken = 0;
+  for (const auto& [op_type, all] : ByOperator(cases)) {
+    if (types->count(op_type) == 0) continue;
+    size_t tried = 0;
+    for (const Case* tested : all) {
+      if (tried == kPerOperator) break;
+      if (index++ < run.first_case()) continue;
+      run.BeginCase(index - 1, tested->name());
+      if (TryByValues(run, *instance, *tested)) ++tried;
+      run.NoFaults(*plugin, tested->name());
+    }
+    taken += tried;
+  }
+  if (run.failures() == 0 && taken == 0) run.Skipped("it takes no case whose extents follow from values");
+}
+
 }  // namespace
 
 std::vector<Test> AllocatorTests(const std::vector<Case>& cases) {
-  return {{"shapes.allocated", With(CheckAllocator, cases)}};
+  return {{"shapes.allocated", With(CheckAllocator, cases)}, {"shapes.by_values", With(CheckValueExtents, cases)}};
 }
 
 }  // namespace deputy::conformance

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "case_run.hpp"
+#include "cases/patterns.hpp"
 #include "runner.hpp"
 #include "test.hpp"
 
@@ -306,7 +307,13 @@ void CheckDamaged(TestRun& run, const Subjects& subjects) {
 }  // namespace
 
 std::vector<Test> BlobTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models) {
-  const Subjects subjects{cases, models};
+  // One attribute in the bytes would serve both nodes of a pair.
+  static const auto* const all = new std::vector<ModelCase>([&models] {
+    std::vector<ModelCase> with_pairs = models;
+    for (ModelCase& pair : RepeatedOperators(kF32, 1)) with_pairs.push_back(std::move(pair));
+    return with_pairs;
+  }());
+  const Subjects subjects{cases, *all};
   return {{"blob.compatibility", CheckCompatibility},
           {"blob.serialize", With(CheckSerialize, cases)},
           {"blob.restore", [=](TestRun& run) { CheckRestored(run, subjects, 0); }},

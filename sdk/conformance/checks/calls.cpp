@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "cases/pieces.hpp"
 #include "concurrency.hpp"
 #include "probing/subject.hpp"
 #include "probing/values.hpp"
@@ -141,9 +142,94 @@ void CheckPrecision(TestRun& run, const Cases& cases) {
   run.NoFaults(*opened.plugin, "");
 }
 
-// "" for a run that ended as it may after a call of cancel.
+// Models of two nodes that the delegate takes, with the inner value an output.
+std::vector<ModelCase> PairsTaken(Instance& instance, uint64_t seed) {
+  constexpr size_t kMostPieces = 3;
+  const auto is_taken = [&](const ModelCase& model) {
+    const ModelGraph shown(model);
+    Answer refusal;
+    std::optional<Claim> claim = instance.ClaimAll(shown.graph, &refusal);
+    if (claim) instance.Release(*claim);
+    return claim.has_value();
+  };
+  std::vector<ModelCase> pairs;
+  for (const std::vector<Ground>& kind : {Images(), Matrices()}) {
+    std::vector<const Piece*> taken;
+    for (const Piece& piece : AllPieces()) {
+      const std::optional<ModelCase> alone = RowOf({&piece}, kind.front(), seed);
+      if (taken.size() < kMostPieces && alone && alone->nodes.size() == 1 && is_taken(*alone)) taken.push_back(&piece);
+    }
+    for (const Piece* first : taken)
+      for (const Piece* second : taken) {
+        std::vector<ModelCase> models = PairsOf(*first, *second, kind.front(), seed);
+        if (models.size() > 1 && is_taken(models[1])) pairs.push_back(std::move(models[1]));
+      }
+  }
+  return pairs;
+}
+
+// What is wrong with the outputs where node 1 computes in float16, and node 0 in `first`.
+std::string FaultOfMixed(const ModelGraph& shown, const ModelCase& model, const Claim& claim, Context& context,
+                         deputy_dtype first) {
+  Binding binding(shown, claim, Flush::kEnd, kPoison);
+  const Outcome outcome = binding.Run(context);
+  if (!outcome.ok()) return "execute failed: " + outcome.ToString();
+  const std::vector<std::vector<uint8_t>> results = binding.Results();
+  for (size_t i = 0; i < results.size(); ++i) {
+    const deputy_value_id id = claim.outputs[i];
+    const bool is_inner = id == model.nodes[0].outputs[0];
+    const Tensor& expected = shown.ValueOf(id);
+    const Tensor got = reference::Decode(expected.dtype, expected.dims, results[i].data());
+    const std::string wrong =
+        Difference(got, expected, shown.ToleranceIn(claim, id, is_inner ? first : Narrower(first, kF16)));
+    if (!wrong.empty()) return std::string(is_inner ? "node 0: " : "node 1: ") + wrong;
+  }
+  return "";
+}
+
+// Precisions of some nodes of a partition: each is that of the node that it names.
+void CheckNodePrecision(TestRun& run) {
+  const auto [plugin, instance] = run.LoadAndOpen();
+  if (instance == nullptr) return;
+  const std::vector<ModelCase> pairs = PairsTaken(*instance, run.settings().seed);
+  size_t compiled = 0;
+  for (const ModelCase& model : pairs)
+    for (const bool both : {false, true}) {
+      const ModelGraph shown(model);
+      const std::string subject =
+          model.label + (both ? ": float16 for node 1, float32 for node 0" : ": float16 for node 1");
+      Answer refusal;
+      Outcome outcome;
+      const std::optional<Claim> claim = instance->ClaimAll(shown.graph, &refusal);
+      if (!claim) continue;
+      CompileSettings settings;
+      settings.of_nodes.push_back({1, kF16});
+      if (both) settings.of_nodes.push_back({0, kF32});
+      const auto executable = instance->Compile(shown.graph, *claim, &outcome, settings);
+      if (executable == nullptr && outcome.code == DEPUTY_NOT_SUPPORTED) continue;
+      ++compiled;
+      std::string why_not = outcome.ToString();
+      const auto context = executable == nullptr ? nullptr : executable->CreateContext(&why_not);
+      const std::string wrong = context == nullptr
+                                    ? "neither compiled nor refused as not supported: " + why_not
+                                    : FaultOfMixed(shown, model, *claim, *context,
+                                                   both ? DEPUTY_DTYPE_UNDEFINED : run.settings().computes_in);
+      if (wrong.empty())
+        run.Passed(subject);
+      else
+        run.Failed(subject, wrong);
+    }
+  if (pairs.empty())
+    run.Skipped("it takes no two nodes of float32 together");
+  else if (compiled == 0)
+    run.Skipped("it refuses precisions of single nodes");
+  run.NoFaults(*plugin, "");
+}
+
+// "" for a run that ended as it may after a call of cancel; those that ended early are counted.
 std::string FaultOfCancelled(const Compiled& compiled, Binding& binding, const Outcome& outcome,
-                             deputy_dtype computes_in) {
+                             deputy_dtype computes_in, size_t* ended) {
+  if (outcome.code == DEPUTY_CANCELLED) ++*ended;
   if (outcome.code == DEPUTY_CANCELLED) return "";
   if (!outcome.ok()) return "a run that was cancelled ends neither well nor as cancelled, but: " + outcome.ToString();
   return FaultOfValues(*compiled.shown, compiled.claim, binding.Results(), computes_in);
@@ -161,11 +247,12 @@ void CheckCancel(TestRun& run, const Cases& cases) {
     if (!wrong.empty()) run.Failed(event, "the next run: " + wrong);
     return wrong.empty();
   };
+  size_t ended = 0;
   Binding binding(*compiled.shown, compiled.claim, Flush::kEnd, kPoison);
   for (int i = 0; i < 3; ++i) {
     context.Cancel(context.next_run());
     binding.Assign(*compiled.shown, compiled.claim, kPoison);
-    const std::string wrong = FaultOfCancelled(compiled, binding, binding.Run(context), computes_in);
+    const std::string wrong = FaultOfCancelled(compiled, binding, binding.Run(context), computes_in, &ended);
     if (!wrong.empty()) return run.Failed("before the run begins", wrong);
     if (!right("before the run begins")) return;
   }
@@ -183,10 +270,14 @@ void CheckCancel(TestRun& run, const Cases& cases) {
     begun = true;
     const Outcome outcome = binding.Run(context);
     other.join();
-    const std::string wrong = FaultOfCancelled(compiled, binding, outcome, computes_in);
+    const std::string wrong = FaultOfCancelled(compiled, binding, outcome, computes_in, &ended);
     if (!wrong.empty()) return run.Failed("while the run is under way", wrong);
     if (!right("while the run is under way")) return;
   }
+  if (ended == 0)
+    run.Warn(
+        "no run ended early of 23 that were cancelled, 3 of them before they began: the slot `cancel` has no visible "
+        "effect (with the SDK's layer, Execute asks RunArgs::cancelled())");
   run.NoFaults(*opened.plugin, "");
 }
 
@@ -251,8 +342,9 @@ void CheckStreamed(TestRun& run, const Cases& cases) {
 
 std::vector<Test> CallTests(const std::vector<Case>& cases) {
   return {{"calls.flags", With(CheckFlags, cases)},         {"calls.hints", With(CheckHints, cases)},
-          {"calls.precision", With(CheckPrecision, cases)}, {"calls.cancel", With(CheckCancel, cases)},
-          {"calls.control", With(CheckControl, cases)},     {"calls.streamed", With(CheckStreamed, cases)}};
+          {"calls.precision", With(CheckPrecision, cases)}, {"calls.precision_of_nodes", CheckNodePrecision},
+          {"calls.cancel", With(CheckCancel, cases)},       {"calls.control", With(CheckControl, cases)},
+          {"calls.streamed", With(CheckStreamed, cases)}};
 }
 
 }  // namespace deputy::conformance

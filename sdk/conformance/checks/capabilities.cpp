@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "case_run.hpp"
+#include "definitions.hpp"
 #include "test.hpp"
 #include "text.hpp"
 
@@ -109,11 +110,25 @@ bool IsTakenBetween(Instance& instance, const Case& tested, const std::vector<Te
   return instance.Query(graph)[node].reason == DEPUTY_REASON_SUPPORTED;
 }
 
+std::string FaultOfVersions(const deputy_capability& row) {
+  const auto newest = static_cast<uint32_t>(NewestDefinition(TextOf(row.domain)));
+  if (row.max_version != 0 && row.min_version > row.max_version)
+    return "its oldest definition " + std::to_string(row.min_version) + " is newer than its newest, " +
+           std::to_string(row.max_version);
+  for (const uint32_t version : {row.min_version, row.max_version})
+    if (newest != 0 && version > newest)
+      return "the table has definition " + std::to_string(version) + ", and the newest of any operator is " +
+             std::to_string(newest);
+  return "";
+}
+
 void CheckTable(TestRun& run, const std::vector<Case>& cases) {
   const auto [plugin, instance] = run.LoadAndOpen();
   if (instance == nullptr) return;
   const Rows rows = RowsOf(*plugin, instance->delegate());
   if (rows.empty()) return run.Skipped("it has no table of operators");
+  for (const deputy_capability* row : rows)
+    if (const std::string fault = FaultOfVersions(*row); !fault.empty()) run.Failed(TextOf(row->op_type), fault);
   std::map<Promise, bool> kept;
   for (const Case& tested : cases) {
     const CaseGraph shown(tested);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "definitions.hpp"
 #include "plugin_file.hpp"
 #include "test.hpp"
 #include "text.hpp"
@@ -81,6 +82,12 @@ void CheckDelegate(TestRun& run, Plugin& plugin, const deputy_delegate* delegate
   for (uint64_t i = 0; delegate->opsets != nullptr && i < delegate->opset_count; ++i) {
     CheckText(run, "the domain of an opset of " + id, delegate->opsets[i].domain, true);
     has_onnx = has_onnx || delegate->opsets[i].domain.size == 0;
+    const std::string domain = TextOf(delegate->opsets[i].domain);
+    const auto newest = static_cast<uint32_t>(NewestDefinition(domain));
+    if (newest != 0 && delegate->opsets[i].version > newest)
+      run.Warn("the delegate '" + id + "' declares opset " + std::to_string(delegate->opsets[i].version) +
+               (domain.empty() ? "" : " of " + domain) +
+               "; the newest definition of any operator on the SDK's list is " + std::to_string(newest));
   }
   if (!has_onnx) run.Failed("", "the delegate '" + id + "' declares no opset of ONNX's own domain");
   if (plugin.Extension(delegate, "org.deputy.conformance.none/1") != nullptr)

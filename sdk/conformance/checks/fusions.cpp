@@ -1,9 +1,10 @@
 // Fusions: every pair of pieces that the delegate takes, and a number of triples, as one partition: in a row, with the
 // inner value an output, with both values joined. Then random networks of the pieces. One test for each operator that
-// comes first.
+// comes first. And the patterns that graph compilers rewrite.
 #include <map>
 #include <set>
 
+#include "cases/patterns.hpp"
 #include "cases/pieces.hpp"
 #include "partition_run.hpp"
 #include "saved_case.hpp"
@@ -20,29 +21,46 @@ struct Accepted {
   Pieces pieces;
 };
 
-bool IsTaken(Instance& instance, const ModelCase& model) {
-  const ModelGraph shown(model);
-  Answer refusal;
-  std::optional<Claim> claim = instance.ClaimAll(shown.graph, &refusal);
-  if (claim) instance.Release(*claim);
-  return claim.has_value();
-}
+// Asks which pieces the delegate takes. One whose operator it has said several times that it does not know is not asked
+// about again: there are many grounds. Some delegates give that reason for every refusal.
+class Questions {
+ public:
+  Questions(Instance& instance, uint64_t seed) : instance_(instance), seed_(seed) {}
 
-Pieces TakenPieces(Instance& instance, const Ground& ground, uint64_t seed) {
-  Pieces taken;
-  for (const Piece& piece : AllPieces())
-    if (const std::optional<ModelCase> alone = RowOf({&piece}, ground, seed); alone && IsTaken(instance, *alone))
-      taken.push_back(&piece);
-  return taken;
-}
+  bool IsTaken(const Piece& piece, const Ground& ground) {
+    constexpr int kEnoughToKnow = 4;
+    if (unknown_[&piece] >= kEnoughToKnow) return false;
+    const std::optional<ModelCase> alone = RowOf({&piece}, ground, seed_);
+    if (!alone) return false;
+    const ModelGraph shown(*alone);
+    Answer refusal;
+    std::optional<Claim> claim = instance_.ClaimAll(shown.graph, &refusal);
+    if (claim) instance_.Release(*claim);
+    if (!claim && refusal.reason == DEPUTY_REASON_OPERATOR_UNKNOWN) ++unknown_[&piece];
+    return claim.has_value();
+  }
+
+  Pieces TakenPieces(const Ground& ground) {
+    Pieces taken;
+    for (const Piece& piece : AllPieces())
+      if (IsTaken(piece, ground)) taken.push_back(&piece);
+    return taken;
+  }
+
+ private:
+  Instance& instance_;
+  const uint64_t seed_;
+  std::map<const Piece*, int> unknown_;
+};
 
 // One ground of each kind: the first of which the delegate takes several pieces.
 std::vector<Accepted> AcceptedBy(Instance& instance, uint64_t seed) {
+  Questions questions(instance, seed);
   std::vector<Accepted> all;
   for (const std::vector<Ground>& kind : {Images(), Matrices()}) {
     Accepted best;
     for (const Ground& ground : kind) {
-      Accepted one{ground, TakenPieces(instance, ground, seed)};
+      Accepted one{ground, questions.TakenPieces(ground)};
       if (one.pieces.size() > best.pieces.size()) best = std::move(one);
       if (best.pieces.size() >= 3) break;
     }
@@ -77,13 +95,11 @@ class FusionRun {
 
 // Asked about first: most delegates take few operators.
 bool IsAnyTaken(Instance& instance, const std::string& op_type, uint64_t seed) {
+  Questions questions(instance, seed);
   for (const std::vector<Ground>& kind : {Images(), Matrices()})
     for (const Ground& ground : kind)
-      for (const Piece& piece : AllPieces()) {
-        if (piece.op_type != op_type) continue;
-        const std::optional<ModelCase> alone = RowOf({&piece}, ground, seed);
-        if (alone && IsTaken(instance, *alone)) return true;
-      }
+      for (const Piece& piece : AllPieces())
+        if (piece.op_type == op_type && questions.IsTaken(piece, ground)) return true;
   return false;
 }
 
@@ -125,6 +141,20 @@ void CheckNetworks(TestRun& run) {
   if (models.several() == 0) run.Skipped("it takes no two nodes of a network together");
 }
 
+// The patterns in an element type of which the delegate takes pieces.
+void CheckPatterns(TestRun& run) {
+  const auto [plugin, instance] = run.LoadAndOpen();
+  if (instance == nullptr) return;
+  const uint64_t seed = run.settings().seed;
+  const std::vector<Accepted> grounds = AcceptedBy(*instance, seed);
+  if (grounds.empty()) return run.Skipped("it takes none of the pieces");
+  const deputy_dtype dtype = grounds.front().ground.dtype;
+  FusionRun models(run, *instance);
+  for (const auto& make : {Patterns, RepeatedOperators})
+    for (const ModelCase& model : make(dtype, seed)) models.Try(model);
+  if (models.several() == 0) run.Skipped("it takes no two nodes of a pattern together");
+}
+
 }  // namespace
 
 std::vector<Test> FusionTests() {
@@ -134,6 +164,7 @@ std::vector<Test> FusionTests() {
     if (seen.insert(piece.op_type).second)
       tests.push_back(
           {"fusions." + piece.op_type, [op_type = piece.op_type](TestRun& run) { CheckFirst(run, op_type); }});
+  tests.push_back({"fusions.patterns", CheckPatterns});
   tests.push_back({"fusions.networks", CheckNetworks});
   return tests;
 }

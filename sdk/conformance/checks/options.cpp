@@ -1,10 +1,6 @@
 // The options of a delegate: a consistent schema, every value of it accepted, and read back.
-#include "deputy/abi/ext/options.h"
+#include "probing/options.hpp"
 
-#include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
 #include <set>
 
 #include "case_run.hpp"
@@ -13,57 +9,6 @@
 
 namespace deputy::conformance {
 namespace {
-
-constexpr uint32_t kMostOptions = 256;
-
-const deputy_ext_options* OptionsOf(Plugin& plugin, const deputy_delegate* delegate) {
-  return static_cast<const deputy_ext_options*>(plugin.Extension(delegate, DEPUTY_EXT_OPTIONS));
-}
-
-std::vector<const deputy_option_info*> SchemaOf(Plugin& plugin, const deputy_delegate* delegate) {
-  std::vector<const deputy_option_info*> schema;
-  const deputy_ext_options* options = OptionsOf(plugin, delegate);
-  if (options == nullptr) return schema;
-  uint32_t count = 0;
-  plugin.CallVoid("option_count", [&] { count = options->option_count(delegate); });
-  for (uint32_t i = 0; i < std::min(count, kMostOptions); ++i) {
-    const deputy_option_info* info = nullptr;
-    plugin.CallVoid("option_at", [&] { info = options->option_at(delegate, i); });
-    schema.push_back(info);
-  }
-  return schema;
-}
-
-std::vector<std::string> ChoicesOf(const deputy_option_info& info) {
-  std::vector<std::string> choices;
-  for (uint64_t i = 0; info.choices != nullptr && i < std::min<uint64_t>(info.choice_count, kMostOptions); ++i)
-    choices.push_back(TextOf(info.choices[i]));
-  return choices;
-}
-
-// "" when `value` is one that the schema allows.
-std::string FaultOfValue(const deputy_option_info& info, const std::string& value) {
-  switch (info.type) {
-    case DEPUTY_OPTION_BOOL: return value == "true" || value == "false" ? "" : "is neither true nor false";
-    case DEPUTY_OPTION_INT: {
-      int64_t number = 0;
-      const auto read = std::from_chars(value.data(), value.data() + value.size(), number);
-      if (read.ec != std::errc() || read.ptr != value.data() + value.size()) return "is no whole number";
-      return number >= info.int_minimum && number <= info.int_maximum ? "" : "is out of range";
-    }
-    case DEPUTY_OPTION_FLOAT: {
-      char* end = nullptr;
-      const double number = std::strtod(value.c_str(), &end);
-      if (value.empty() || *end != 0) return "is no number";
-      return number >= info.minimum && number <= info.maximum ? "" : "is out of range";
-    }
-    case DEPUTY_OPTION_ENUM:
-      for (const std::string& choice : ChoicesOf(info))
-        if (choice == value) return "";
-      return "is none of the choices";
-    default: return "";
-  }
-}
 
 void CheckSchema(TestRun& run) {
   const std::unique_ptr<Plugin> plugin = run.Load();
@@ -88,6 +33,11 @@ void CheckSchema(TestRun& run) {
     if (info->minimum > info->maximum || info->int_minimum > info->int_maximum)
       wrong("the minimum is larger than the maximum");
     if (info->type == DEPUTY_OPTION_ENUM && ChoicesOf(*info).empty()) wrong("there are no choices");
+    if (info->type == DEPUTY_OPTION_FREQUENCY) {
+      if (info->minimum < 0) wrong("the minimum is no clock");
+      if (!TextOf(info->unit).empty() && TextOf(info->unit) != "Hz")
+        wrong("the unit is '" + TextOf(info->unit) + "': limits of a frequency are in hertz");
+    }
     for (const std::string& choice : ChoicesOf(*info))
       if (choice.empty() || !IsUtf8(choice)) wrong("a choice is empty or not UTF-8");
     if ((info->flags & ~uint32_t{DEPUTY_OPTION_SETTABLE}) != 0) wrong("the flags are unknown");
@@ -137,6 +87,8 @@ void CheckDefaults(TestRun& run) {
       run.Failed(name, "it cannot be read back: " + why_not);
       continue;
     }
+    if (const std::string fault = FaultOfValue(*info, value); !fault.empty())
+      run.Failed(name, "in force is '" + value + "', which " + fault);
     if (IsSet(run.settings(), name) || info->type == DEPUTY_OPTION_FREQUENCY) continue;  // the granted value may differ
     if (value != TextOf(info->default_value))
       run.Failed(name, "the default is '" + TextOf(info->default_value) + "', in force is '" + value + "'");
@@ -162,34 +114,6 @@ void CheckDefaults(TestRun& run) {
   run.NoFaults(*plugin, "");
 }
 
-// Values of every kind that the schema allows.
-std::vector<std::string> Samples(const deputy_option_info& info) {
-  switch (info.type) {
-    case DEPUTY_OPTION_BOOL: return {"true", "false"};
-    case DEPUTY_OPTION_INT: {
-      // Limits that mean "unlimited" are not tried.
-      std::vector<std::string> values = {std::to_string(info.int_minimum)};
-      if (info.int_maximum < 1000000) values.push_back(std::to_string(info.int_maximum));
-      return values;
-    }
-    case DEPUTY_OPTION_FLOAT: {
-      std::vector<std::string> values = {std::to_string(info.minimum)};
-      if (info.maximum < 1e6) values.push_back(std::to_string(info.maximum));
-      return values;
-    }
-    case DEPUTY_OPTION_ENUM: return ChoicesOf(info);
-    case DEPUTY_OPTION_FREQUENCY: {
-      std::vector<std::string> values = {"1", "2", "3", "4"};
-      if (info.maximum > 0) {
-        values.push_back(std::to_string(static_cast<int64_t>(info.minimum)) + "Hz");
-        values.push_back(std::to_string(static_cast<int64_t>(info.maximum)) + "Hz");
-      }
-      return values;
-    }
-    default: return {};
-  }
-}
-
 void CheckValues(TestRun& run) {
   const auto [plugin, plain] = run.LoadAndOpen();
   if (plain == nullptr) return;
@@ -213,6 +137,8 @@ void CheckValues(TestRun& run) {
         run.Failed(subject, "it cannot be read back: " + why_not);
       else if (info->type != DEPUTY_OPTION_FREQUENCY && in_force != value)
         run.Failed(subject, "in force is '" + in_force + "'");
+      else if (const std::string fault = FaultOfValue(*info, in_force); !fault.empty())
+        run.Failed(subject, "in force is '" + in_force + "', which " + fault);
       else
         run.Passed(subject);
     }

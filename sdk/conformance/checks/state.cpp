@@ -2,12 +2,15 @@
 // that stay, contexts in turns and at once, equal nodes with other constants, failed runs, contexts that end while
 // others run, compilation beside runs, and memory that runs lose.
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <thread>
 
 #include "cases/pieces.hpp"
 #include "concurrency.hpp"
 #include "deputy/abi/ext/concurrency.h"
+#include "overlap.hpp"
+#include "probing/forms.hpp"
 #include "probing/subject.hpp"
 #include "probing/taken_cases.hpp"
 #include "surroundings.hpp"
@@ -17,6 +20,8 @@ namespace deputy::conformance {
 namespace {
 
 constexpr uint32_t kUnknownFlag = 1u << 30;
+constexpr int kMostOverlapping = 400;
+constexpr std::chrono::milliseconds kOverlapTime(20);
 
 class StateRun {
  public:
@@ -59,6 +64,11 @@ class StateRun {
       if (i % 3 != 1) continue;
       wrong = Once(*loaded_.context, i + 1);
       if (!wrong.empty()) return "in other buffers: " + wrong;
+    }
+    for (const auto& changed : subject_.changed_inside()) {
+      std::string wrong = FaultOfRunIn(staying, subject_.turn(0), loaded_.claim, *loaded_.context, computes_in());
+      if (wrong.empty()) wrong = FaultOfRunIn(staying, *changed, loaded_.claim, *loaded_.context, computes_in());
+      if (!wrong.empty()) return "in the buffers of the run before, with one element changed: " + wrong;
     }
     return "";
   }
@@ -132,8 +142,13 @@ class StateRun {
     std::string why_not;
     const std::unique_ptr<Context> second = loaded_.executable->CreateContext(&why_not);
     if (second == nullptr) return "no further context: " + why_not;
+    OverlappingRuns runs;
+    runs.Add(subject_.turn(0), loaded_.claim, *loaded_.context);
+    runs.Add(subject_.turn(1), loaded_.claim, *second);
+    std::string wrong = runs.Fault(computes_in(), kMostOverlapping, kOverlapTime);
+    if (!wrong.empty()) return wrong;
     size_t turn = 1;
-    return Beside([&] { return Once(*second, turn++); }, 24);
+    return Beside([&] { return Once(*second, turn++); }, 8);
   }
 
   std::string EndBeside() {
@@ -200,6 +215,44 @@ bool TrySubject(TestRun& run, Instance& instance, const Subject& subject) {
   return true;
 }
 
+// A case of thousands of elements, of the same type and rank.
+std::optional<Case> LargerThan(const Case& tested, uint64_t seed) {
+  constexpr int64_t kElements = 4096;
+  std::optional<Form> form = FormOf(tested);
+  if (!form || form->dims.empty() || reference::CountOf(form->dims) == 0) return std::nullopt;
+  Dims& dims = form->dims;
+  if (dims.size() == 1) {
+    dims[0] = kElements;
+  } else if (dims.size() == 2) {
+    dims = {64, kElements / 64};
+  } else {
+    int64_t rest = 1;
+    for (size_t i = 0; i + 2 < dims.size(); ++i) rest *= dims[i];
+    dims[dims.size() - 2] = std::max<int64_t>(2, kElements / 64 / rest);
+    dims.back() = 64;
+  }
+  const std::optional<Case> larger = CaseIn(tested.node.name(), *form, seed);
+  return larger;
+}
+
+// Two contexts at once with so much data that most of the time is spent inside the runs.
+void CheckLargeAtOnce(TestRun& run, Instance& instance, const Case& tested) {
+  if ((AllowedConcurrency(instance) & DEPUTY_CONCURRENT_CONTEXTS) == 0) return;
+  const Case turned = Turned(tested, 1);
+  const CaseGraph shown(tested), other(turned);
+  std::string why_not;
+  const std::optional<Loaded> loaded = Load(instance, shown, &why_not);
+  if (!loaded) return;  // numerics says so
+  const std::unique_ptr<Context> second = loaded->executable->CreateContext(&why_not);
+  if (second == nullptr) return run.Failed(tested.name(), "no further context: " + why_not);
+  OverlappingRuns runs;
+  runs.Add(shown, loaded->claim, *loaded->context);
+  runs.Add(other, loaded->claim, *second);
+  const std::string wrong = runs.Fault(run.settings().computes_in, kMostOverlapping, 2 * kOverlapTime);
+  if (!wrong.empty()) run.Failed(tested.name() + ", contexts at once", wrong);
+  if (run.NoFaults(instance.plugin(), tested.name()) && wrong.empty()) run.Passed(tested.name());
+}
+
 void CheckOperator(TestRun& run, const std::vector<const Case*>& cases) {
   constexpr size_t kMost = 2;
   const auto [plugin, instance] = run.LoadAndOpen();
@@ -210,6 +263,11 @@ void CheckOperator(TestRun& run, const std::vector<const Case*>& cases) {
     run.BeginCase(static_cast<int64_t>(i), taken[i].name());
     (void)TrySubject(run, *instance, Subject(taken[i]));
   }
+  if (!taken.empty() && run.failures() == 0 && run.first_case() <= static_cast<int64_t>(taken.size()))
+    if (const std::optional<Case> larger = LargerThan(taken[0], run.settings().seed)) {
+      run.BeginCase(static_cast<int64_t>(taken.size()), larger->name());
+      CheckLargeAtOnce(run, *instance, *larger);
+    }
   if (taken.empty()) run.Skipped("it takes no node of this operator");
 }
 

@@ -22,6 +22,17 @@ void Rotate(Tensor& tensor, size_t turn) {
   if (reference::IsReal(tensor.dtype)) rotated(tensor.real);
 }
 
+// Writes another element over that at `part` quarters of the tensor; false where all are equal or it is small.
+bool ChangeInside(Tensor& tensor, size_t part) {
+  if (!reference::IsReal(tensor.dtype) || tensor.count() < 8) return false;
+  const size_t at = tensor.real.size() * part / 4;
+  const auto other = std::find_if(tensor.real.begin(), tensor.real.end(),
+                                  [&](double value) { return value < tensor.real[at] || value > tensor.real[at]; });
+  if (other == tensor.real.end()) return false;
+  tensor.real[at] = *other;
+  return true;
+}
+
 // Floats drawn anew in the range of the old ones.
 bool Redraw(Tensor& tensor, uint64_t seed) {
   if (!reference::IsReal(tensor.dtype) || tensor.count() < 2) return false;
@@ -58,11 +69,25 @@ Subject::Subject(const Case& tested) : name_(tested.name()), backing_(std::make_
     auto shown = std::make_unique<CaseGraph>(backing_->cases.back());
     if (turn == 0 || SameShapes(*turns_.front(), *shown)) turns_.push_back(std::move(shown));
   }
+  for (const size_t part : {1u, 2u, 3u}) {
+    Case changed = tested;
+    bool any = false;
+    for (size_t i = 0; i < changed.inputs.size(); ++i) {
+      Operand& input = changed.inputs[i];
+      if (input.present && !input.constant && !ArePositions(tested.node, i))
+        any = ChangeInside(input.value, part) || any;
+    }
+    if (!any) continue;
+    backing_->cases.push_back(std::move(changed));
+    auto shown = std::make_unique<CaseGraph>(backing_->cases.back());
+    if (SameShapes(*turns_.front(), *shown)) changed_inside_.push_back(std::move(shown));
+  }
   Case other = tested;
   bool differs = false;
   // Bounds and steps that are constant change shapes, which are compared.
   for (size_t i = 1; i < other.inputs.size(); ++i)
-    if (other.inputs[i].present && other.inputs[i].constant) differs = Redraw(other.inputs[i].value, 77 + i) || differs;
+    if (other.inputs[i].present && other.inputs[i].constant && !ArePositions(tested.node, i))
+      differs = Redraw(other.inputs[i].value, 77 + i) || differs;
   if (!differs) return;
   backing_->cases.push_back(std::move(other));
   auto shown = std::make_unique<CaseGraph>(backing_->cases.back());
@@ -76,6 +101,14 @@ Subject::Subject(const ModelCase& model) : name_(model.label), backing_(std::mak
     if (turn != 0) Recompute(other);
     backing_->models.push_back(std::move(other));
     turns_.push_back(std::make_unique<ModelGraph>(backing_->models.back()));
+  }
+  ModelCase changed = model;
+  bool any = false;
+  for (const size_t input : changed.inputs) any = ChangeInside(changed.values[input].value, 2) || any;
+  if (any) {
+    Recompute(changed);
+    backing_->models.push_back(std::move(changed));
+    changed_inside_.push_back(std::make_unique<ModelGraph>(backing_->models.back()));
   }
   ModelCase other = model;
   bool differs = false;

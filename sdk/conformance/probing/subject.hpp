@@ -20,6 +20,8 @@ class Subject {
   // Turn 0 is compiled. All have its shapes, also of the outputs.
   static constexpr size_t kTurns = 5;
   const ShownModel& turn(size_t number) const { return *turns_[number % turns_.size()]; }
+  // Turn 0 with other data in a part of its inputs, far from the ends of each.
+  const std::vector<std::unique_ptr<ShownModel>>& changed_inside() const { return changed_inside_; }
   // NULL where nothing is constant.
   const ShownModel* variant() const { return variant_.get(); }
 
@@ -27,7 +29,7 @@ class Subject {
   struct Backing;
   std::string name_;
   std::shared_ptr<Backing> backing_;  // of the graphs
-  std::vector<std::unique_ptr<ShownModel>> turns_;
+  std::vector<std::unique_ptr<ShownModel>> turns_, changed_inside_;
   std::unique_ptr<ShownModel> variant_;
 };
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "random/draft.hpp"
+#include "tolerance.hpp"
 
 namespace deputy::conformance {
 namespace {
@@ -70,16 +71,6 @@ std::optional<Case> Sprinkled(const Case& tested, const std::string& note, size_
   return other;
 }
 
-// Of whole tensors, without arithmetic.
-const Names& Moving() {
-  static const auto* const names = new Names{
-      "CenterCropPad",  "Concat",   "Crop",      "DepthToSpace", "Expand",    "Flatten",      "Gather",
-      "GatherElements", "GatherND", "Identity",  "Reshape",      "Slice",     "SpaceToDepth", "Split",
-      "Squeeze",        "Tile",     "Transpose", "Trilu",        "Unsqueeze", "Where",        "ReverseSequence",
-      "Dropout"};
-  return *names;
-}
-
 // Functions of floats whose results for NaN and infinities are those of IEEE 754.
 const Names& Arithmetic() {
   static const auto* const names =
@@ -102,6 +93,14 @@ size_t DataInputs(const reference::Node& node) {
   return IsOneOf(node, *several) ? 8 : 1;
 }
 
+// Functions of exponentials that are finite where the exponentials are not.
+const Names& Saturating() {
+  static const auto* const names =
+      new Names{"Celu", "Elu",     "Erf",     "Gelu",     "HardSigmoid", "HardSwish", "LogSoftmax",     "Mish",
+                "Selu", "Sigmoid", "Softmax", "Softplus", "Softsign",    "Tanh",      "ReduceLogSumExp"};
+  return *names;
+}
+
 void AddFloats(const Case& tested, uint64_t seed, std::vector<Case>& all) {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   RandomSource random(seed);
@@ -111,6 +110,10 @@ void AddFloats(const Case& tested, uint64_t seed, std::vector<Case>& all) {
   };
   const bool moves = OnlyMoves(tested.node), computes = IsOneOf(tested.node, Arithmetic());
   const size_t inputs = DataInputs(tested.node);
+  if (IsOneOf(tested.node, Saturating()))
+    add(Sprinkled(tested, "values=large", 1, real, [&](Tensor& tensor, int64_t at) {
+      tensor.Put(at, static_cast<double>(random.Between(100, 300)) * (random.Half() ? 1 : -1));
+    }));
   if (moves || computes) {
     // One input at a time, so that the other one of a sum shows that it is read.
     add(Sprinkled(tested, "values=nan", moves ? inputs : 1, real,
@@ -162,8 +165,6 @@ void AddIntegers(const Case& tested, uint64_t seed, std::vector<Case>& all) {
 }
 
 }  // namespace
-
-bool OnlyMoves(const reference::Node& node) { return IsOneOf(node, Moving()); }
 
 std::optional<Case> WithFullMantissas(const Case& tested, uint64_t seed) {
   if (DependsOnExactValues(tested)) return std::nullopt;

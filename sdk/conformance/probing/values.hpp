@@ -15,10 +15,8 @@ namespace deputy::conformance {
 std::optional<Case> WithFullMantissas(const Case& tested, uint64_t seed);
 
 // One case each, as far as the operator's definition gives a result for it: NaN, infinities, signed zeros, subnormal
-// numbers; the ends of integer types, and integers that no float of that size holds.
+// numbers; numbers whose exponentials are infinite or zero; the ends of integer types, and integers that no float of
+// that size holds.
 std::vector<Case> WithSpecialValues(const Case& tested, uint64_t seed);
-
-// Does the operator only move elements, so that every bit of them must arrive?
-bool OnlyMoves(const reference::Node& node);
 
 }  // namespace deputy::conformance

@@ -5,10 +5,12 @@
 #include <set>
 #include <sstream>
 
+#include "text.hpp"
+
 namespace deputy::conformance {
 namespace {
 
-std::string Counted(const OperatorCoverage& one) {
+std::string ShareText(const OperatorCoverage& one) {
   std::string text = one.op_type + " " + std::to_string(one.fixed_taken) + " of " + std::to_string(one.fixed);
   return one.delegate.empty() ? text : one.delegate + "'s " + text;
 }
@@ -49,9 +51,9 @@ std::string CoverageSummary(const std::vector<OperatorCoverage>& all, size_t lea
   std::ostringstream out;
   out << "coverage: ";
   for (size_t i = 0; i < std::min(taken.size(), kMostNamed); ++i)
-    out << (i == 0 ? "" : ", ") << Counted(taken[i]) << (i == 0 ? " cases" : "");
+    out << (i == 0 ? "" : ", ") << ShareText(taken[i]) << (i == 0 ? " cases" : "");
   if (taken.size() > kMostNamed)
-    out << ", " << taken.size() - kMostNamed << " operators with a larger share (--coverage)";
+    out << ", " << Counted(taken.size() - kMostNamed, "operator") << " with a larger share (--coverage)";
   std::set<std::string> operators;
   for (const OperatorCoverage& one : taken) operators.insert(one.op_type);
   std::set<std::string> offered;

@@ -33,6 +33,12 @@ std::string CauseOf(const Finding& finding) {
 
 }  // namespace
 
+size_t JudgedTest::FailedCases() const {
+  return static_cast<size_t>(std::count_if(findings.begin(), findings.end(), [](const JudgedFinding& judged) {
+    return judged.finding.kind == FindingKind::kFailed && judged.excuse == nullptr;
+  }));
+}
+
 std::vector<JudgedTest::Culprit> JudgedTest::Culprits() const {
   std::vector<const Finding*> failed;
   for (const JudgedFinding& judged : findings)
@@ -67,9 +73,9 @@ Judgement Judge(const std::vector<TestResult>& results, QuirkList& quirks) {
     int failed = 0, excused = 0, passed = 0;
     for (const Finding& finding : result.findings) {
       JudgedFinding judged{finding, nullptr};
-      Quirk* quirk = finding.kind == FindingKind::kNote || finding.kind == FindingKind::kCoverage
-                         ? nullptr
-                         : quirks.Find(result.name, finding.subject);
+      const bool is_remark = finding.kind == FindingKind::kNote || finding.kind == FindingKind::kWarning ||
+                             finding.kind == FindingKind::kCoverage;
+      Quirk* quirk = is_remark ? nullptr : quirks.Find(result.name, finding.subject);
       const bool skipped = finding.kind == FindingKind::kSkipped || finding.kind == FindingKind::kUnavailable;
       if (quirk != nullptr && !skipped) quirk->met = true;
       if (finding.kind == FindingKind::kPassed) ++passed;
@@ -103,7 +109,7 @@ Judgement Judge(const std::vector<TestResult>& results, QuirkList& quirks) {
 
 std::string TextReport(const Judgement& judgement, const std::string& plugin, const QuirkList& quirks,
                        const TextSettings& settings) {
-  constexpr size_t kMostLines = 8, kMostTests = 3;
+  constexpr size_t kMostLines = 8, kMostTests = 3, kMostNamed = 6;
   std::ostringstream out;
   std::map<std::string, std::vector<std::string>> tests_of;  // by cause
   for (const JudgedTest& test : judgement.tests) {
@@ -116,11 +122,19 @@ std::string TextReport(const Judgement& judgement, const std::string& plugin, co
       out << "FAIL  " << test.title() << "  ";
       if (!finding.subject.empty()) out << test.subject() << ": " << Printable(finding.subject) << ": ";
       out << Printable(finding.text);
-      if (culprits[i].cases > 1) out << " (and " << culprits[i].cases - 1 << " more cases with this failure)";
+      if (culprits[i].cases > 1)
+        out << " (and " << Counted(culprits[i].cases - 1, "more case") << " with this failure)";
       out << "\n";
     }
-    if (culprits.size() > kMostLines)
-      out << "      " << test.title() << "  and " << culprits.size() - kMostLines << " more\n";
+    const size_t failing = test.FailedCases();
+    size_t named = 0;
+    for (size_t i = 0; i < std::min(culprits.size(), kMostLines); ++i) named += culprits[i].cases;
+    if (failing > named && !culprits.empty())
+      out << "      " << test.title() << "  " << Counted(failing, "failure") << " in all; "
+          << Counted(failing - named, "failure") << " of cases with more than one difference, or of further causes\n";
+    for (const JudgedFinding& judged : test.findings)
+      if (judged.finding.kind == FindingKind::kWarning)
+        out << "WARNING  " << test.title() << "  " << Printable(judged.finding.text) << "\n";
     if (!settings.verbose) continue;
     if (test.verdict == Verdict::kPass) out << "pass  " << test.title() << "\n";
     if (test.verdict == Verdict::kSkip) out << "skip  " << test.title() << "  " << Printable(test.skipped) << "\n";
@@ -135,8 +149,10 @@ std::string TextReport(const Judgement& judgement, const std::string& plugin, co
   }
   for (const auto& [cause, tests] : tests_of) {
     if (tests.size() <= kMostTests) continue;
+    const size_t end = std::min(tests.size(), kMostTests + kMostNamed);
     out << "FAIL  " << tests[kMostTests];
-    for (size_t i = kMostTests + 1; i < tests.size(); ++i) out << ", " << tests[i];
+    for (size_t i = kMostTests + 1; i < end; ++i) out << ", " << tests[i];
+    if (end < tests.size()) out << " and " << Counted(tests.size() - end, "more test");
     out << "  as " << tests.front() << ": " << Printable(cause.substr(0, 120)) << "\n";
   }
   if (settings.verbose || settings.coverage) out << CoverageTable(judgement.coverage);
@@ -146,8 +162,9 @@ std::string TextReport(const Judgement& judgement, const std::string& plugin, co
   for (const Quirk* quirk : judgement.unexpected_passes)
     out << "UNEXPECTED PASS  " << quirks.file << ":" << quirk->line << ": " << quirk->pattern
         << " passes; remove the entry from the list\n";
-  out << plugin << ": " << judgement.passed << " tests passed, " << judgement.failed << " failed, " << judgement.excused
-      << " excused, " << judgement.skipped << " skipped; " << judgement.cases << " cases\n"
+  out << plugin << ": " << Counted(static_cast<size_t>(judgement.passed), "test") << " passed, " << judgement.failed
+      << " failed, " << judgement.excused << " excused, " << judgement.skipped << " skipped; "
+      << Counted(static_cast<size_t>(judgement.cases), "case") << "\n"
       << CoverageSummary(judgement.coverage, static_cast<size_t>(std::max(0, settings.least_cases)));
   return out.str();
 }

@@ -66,6 +66,8 @@ struct JudgedTest {
     size_t cases = 1;
   };
   std::vector<Culprit> Culprits() const;
+  // All failures that no quirk excuses.
+  size_t FailedCases() const;
 };
 
 struct Judgement {

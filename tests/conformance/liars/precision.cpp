@@ -132,6 +132,15 @@ Tensors IntegersInFloat32(const Node& node, const Inputs& inputs) {
   return made;
 }
 
+Tensors IntegersInFloat64(const Node& node, const Inputs& inputs) {
+  Tensors made = reference::Compute(node, inputs);
+  if (!IsOneOf(node.op_type, {"Add", "Mul", "Neg", "Sub"}) || made[0].dtype != DEPUTY_DTYPE_INT64) return made;
+  constexpr double kMost = 9223372036854774784.0;  // the largest double below 2^63
+  for (int64_t i = 0; i < made[0].count(); ++i)
+    made[0].Put(i, static_cast<int64_t>(std::clamp(made[0].Get(i), -kMost, kMost)));
+  return made;
+}
+
 }  // namespace
 
 FaultRows PrecisionFaults() {
@@ -144,7 +153,8 @@ FaultRows PrecisionFaults() {
           InArithmetic("exponentials-unshifted", ExponentialsUnshifted),
           InArithmetic("loses-negative-zero", LosesNegativeZero),
           InArithmetic("saturates-integers", SaturatesIntegers),
-          InArithmetic("integers-in-float32", IntegersInFloat32)};
+          InArithmetic("integers-in-float32", IntegersInFloat32),
+          InArithmetic("integers-in-float64", IntegersInFloat64)};
 }
 
 }  // namespace liars

@@ -38,6 +38,12 @@ TEST_F(SignatureTest, AKeyIsAlsoItsLineAlone) {
   EXPECT_EQ(ReadPublicKey(line)->key, Key()->key);
 }
 
+TEST_F(SignatureTest, ADamagedTextOfAKeyIsNotTakenForAFile) {
+  const auto text = ReadAll<std::string>(path() / "k.pub");
+  EXPECT_EQ(ReadPublicKey(text.substr(0, text.size() - 20) + "\n").status().ToString(),
+            "is not a public key of minisign's format");
+}
+
 TEST_F(SignatureTest, AnotherTextIsRefused) {
   EXPECT_EQ(Check("texts", Signed("text")), "the signature with the key " + IdText(Key()->id) + " is wrong");
 }
