@@ -1,5 +1,6 @@
-// Conditions that end a run early: a deadline, or a call of Session::Cancel. The executor checks them around each step
-// and each round of a loop; inside a step of the CPU the thread pool checks them between ranges of a parallel loop.
+// Conditions that end a run early: a deadline, a call of Session::Cancel, or a limit of loop steps. The executor checks
+// them around each step and each round of a loop; inside a step of the CPU the thread pool checks them between ranges
+// of a parallel loop, and long matrix products between their blocks.
 #pragma once
 
 #include <atomic>
@@ -44,10 +45,17 @@ class CancelHook {
   void* self_ = nullptr;
 };
 
+// Iterations of all Loops and Scans of a run. Only the thread of the run changes them.
+struct LoopSteps {
+  uint64_t limit = UINT64_MAX;
+  uint64_t taken = 0;
+};
+
 struct CancellationToken {
   uint64_t deadline_ns = 0;                             // CLOCK_MONOTONIC; 0: none
   const std::atomic<uint64_t>* cancelled_ns = nullptr;  // when the run was cancelled, 0 before; null: never
   CancelHook* hook = nullptr;                           // called after cancelled_ns is set; null: none
+  LoopSteps* loop_steps = nullptr;                      // null: no limit
 
   // Whether the run must end. [any-thread]
   bool Due() const { return IsCancelled() || (deadline_ns != 0 && NowNs() > deadline_ns); }
@@ -116,5 +124,18 @@ class CancellationScope {
   CancellationScope* const before_;
   std::atomic<bool> stopped_{false};
 };
+
+// Calls fn(begin, end) for parts of [0, count) that have `part` items, the last one perhaps fewer: for a long loop
+// inside one range of the thread pool. Parts that have not begun when this thread's scope ends are left out.
+template <class F>
+void InParts(int64_t count, int64_t part, F&& fn) {
+  if (count <= part) return fn(int64_t{0}, count);
+  CancellationScope* const scope = CancellationScope::Current();
+  for (int64_t begin = 0; begin < count && (scope == nullptr || !scope->Ends()); begin += part)
+    fn(begin, count - begin < part ? count : begin + part);
+}
+
+// Elements of a part of a long row.
+inline constexpr int64_t kLongRow = int64_t{1} << 22;
 
 }  // namespace deputy::host

@@ -120,6 +120,14 @@ void AddRuns(CLI::App& syntax, uint32_t& runs) {
       ->type_name("N");
 }
 
+void AddTimeout(CLI::App& syntax, std::string& timeout) {
+  syntax
+      .add_option("--timeout", timeout,
+                  "Time limit of a run; exit status 5 when it is exceeded [default: limits.timeout of the "
+                  "configuration]")
+      ->type_name("500ms");
+}
+
 void AddTop(CLI::App& syntax, size_t& top) {
   syntax.add_option("--top", top, "Number of rows that a sorted table shows; 0: all")
       ->capture_default_str()

@@ -78,6 +78,7 @@ void AddShapes(CLI::App& syntax, std::vector<std::string>& shapes);
 void AddSettings(CLI::App& syntax, std::vector<std::string>& settings);
 void AddRuns(CLI::App& syntax, uint32_t& runs);
 void AddTop(CLI::App& syntax, size_t& top);
+void AddTimeout(CLI::App& syntax, std::string& timeout);
 void AddJson(CLI::App& syntax, bool& json);
 
 // Sets the example at the end of a command's --help.

@@ -36,7 +36,7 @@ namespace {
 constexpr uint64_t kMostProfiledRuns = 10;
 
 struct BenchOptions {
-  std::string model, csv, duration;
+  std::string model, csv, duration, timeout;  // empty: none
   ContextOptions context;
   InputArguments inputs;
   std::vector<std::string> shapes;
@@ -169,16 +169,18 @@ Status TimeDelegates(Session& session, const std::vector<Tensor>& inputs, const 
 
 // `first`: a session that is prepared.
 Status Measure(const LoadedModel& loaded, Session first, const BenchOptions& options, std::chrono::nanoseconds duration,
-               Measured& measured) {
+               std::optional<std::chrono::nanoseconds> timeout, Measured& measured) {
   const std::vector<Tensor> inputs = loaded.tensors();
   std::vector<Runner> runners(options.sessions);
   runners.front().session = std::move(first);
+  if (timeout) runners.front().session.SetTimeout(*timeout);
   ShowProgress("first run");
   const FirstRunWatch watch;
   DEPUTY_RETURN_IF_ERROR(runners.front().session.Predict(inputs, &runners.front().outputs));
   measured.first = watch.Stop();
   for (uint32_t i = 1; i < options.sessions; ++i) {
     DEPUTY_ASSIGN_OR_RETURN(runners[i].session, loaded.model.CreateSession());
+    if (timeout) runners[i].session.SetTimeout(*timeout);
   }
   const bool by_time = duration.count() > 0;
   const Limit limit{by_time && !options.runs_given ? 1 : options.runs, duration};
@@ -305,6 +307,8 @@ int RunBench(BenchOptions options) {
   Result<std::chrono::nanoseconds> duration = std::chrono::nanoseconds(0);
   if (!options.duration.empty()) duration = ParseDuration(options.duration);
   if (!duration.ok()) return FailUsage("--duration: " + duration.status().message());
+  const Result<std::optional<std::chrono::nanoseconds>> timeout = ParseTimeout(options.timeout);
+  if (!timeout.ok()) return FailUsage(timeout.status().message());
   if (options.threads > 0) {
     const std::optional<Context> context = options.context.Read(exit_status);
     if (!context) return exit_status;
@@ -320,7 +324,7 @@ int RunBench(BenchOptions options) {
   std::optional<Session> session = OpenSession(*loaded, exit_status);
   if (!session) return exit_status;
   measured.prepare_ns = watch.Lap();
-  Status status = Measure(*loaded, *std::move(session), options, *duration, measured);
+  Status status = Measure(*loaded, *std::move(session), options, *duration, *timeout, measured);
   if (!status.ok()) return Fail(Stage::kRun, WithAssumed(std::move(status), loaded->bound.assumed));
   if (!options.csv.empty()) {
     status = WriteCsv(options.csv, measured);
@@ -353,6 +357,7 @@ Command MakeBenchCommand(CLI::App& app) {
       ->add_option("--duration", options->duration,
                    "Run for this time instead of a number of runs; with --runs, for the longer of both")
       ->type_name("10s");
+  AddTimeout(*syntax, options->timeout);
   syntax->add_option("--sessions", options->sessions, "Concurrent sessions, each on its own thread")
       ->capture_default_str()
       ->check(CLI::Range(1U, 1024U))

@@ -50,7 +50,7 @@ struct RunOptions {
   uint32_t repeat = 1;
   bool profile = false, json = false;
   std::string trace;    // file
-  std::string timeout;  // empty: no limit
+  std::string timeout;  // empty: that of the configuration
 };
 
 struct Timed {
@@ -270,9 +270,8 @@ int RunRun(const RunOptions& options) {
   int exit_status = kDone;
   if (options.json && options.profile) return FailUsage("--profile prints a table; with --json use --trace FILE");
   if (options.json) PrintNoText();
-  Result<std::chrono::nanoseconds> timeout = std::chrono::nanoseconds(0);
-  if (!options.timeout.empty()) timeout = ParseDuration(options.timeout);
-  if (!timeout.ok()) return FailUsage("--timeout: " + timeout.status().message());
+  const Result<std::optional<std::chrono::nanoseconds>> timeout = ParseTimeout(options.timeout);
+  if (!timeout.ok()) return FailUsage(timeout.status().message());
   std::vector<std::string> labels;
   if (!options.top.labels.empty()) {
     Result<std::vector<std::string>> read = ReadLabels(options.top.labels);
@@ -293,7 +292,7 @@ int RunRun(const RunOptions& options) {
 
   std::optional<Session> session = OpenSession(*loaded, exit_status);
   if (!session) return exit_status;
-  session->SetTimeout(*timeout);
+  if (*timeout) session->SetTimeout(**timeout);
   std::vector<Tensor> outputs;
   Timed timed;
   Status status = RunTimed(*session, inputs, options.repeat, outputs, timed);
@@ -361,10 +360,7 @@ Command MakeRunCommand(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::Range(1U, 1000000U))
       ->type_name("N");
-  syntax
-      ->add_option("--timeout", options->timeout,
-                   "Time limit of a run; exit status 5 when it is exceeded [default: none]")
-      ->type_name("500ms");
+  AddTimeout(*syntax, options->timeout);
   syntax->add_flag("--profile", options->profile,
                    "Run once more and show the time of each step, as 'deputy profile' does for many runs");
   syntax

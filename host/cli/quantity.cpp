@@ -119,6 +119,15 @@ std::string AgeText(std::chrono::seconds age) {
   return "now";
 }
 
+Result<std::optional<std::chrono::nanoseconds>> ParseTimeout(std::string_view text) {
+  std::optional<std::chrono::nanoseconds> timeout;
+  if (text.empty()) return timeout;
+  Result<std::chrono::nanoseconds> read = ParseDuration(text);
+  if (!read.ok()) return Status(read.status().code(), "--timeout: " + read.status().message());
+  timeout = *read;
+  return timeout;
+}
+
 Result<std::chrono::seconds> ParseAge(std::string_view text) {
   constexpr int64_t kMost = int64_t{36500} * 86400;
   const size_t digits = DigitsAt(text, 0);

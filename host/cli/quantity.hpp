@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,8 @@ std::string Plural(uint64_t count, const std::string& one);  // "1 node", "3 nod
 
 // "500ms", "1.5s": greater than zero, in the form and with the units of config/scalar.cpp, which is not public.
 Result<std::chrono::nanoseconds> ParseDuration(std::string_view text);
+// The value of --timeout; none where the text is empty.
+Result<std::optional<std::chrono::nanoseconds>> ParseTimeout(std::string_view text);
 // "30d", "12h", "45min": a whole number, greater than zero.
 Result<std::chrono::seconds> ParseAge(std::string_view text);
 

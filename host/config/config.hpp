@@ -162,6 +162,14 @@ struct PassesConfig {
   bool operator==(const PassesConfig&) const = default;
 };
 
+// Of one session; 0: no limit.
+struct LimitsConfig {
+  Setting<int64_t> loop_steps;
+  Setting<Duration> timeout;
+  Setting<Bytes> memory;
+  bool operator==(const LimitsConfig&) const = default;
+};
+
 struct CacheConfig {
   Setting<std::string> dir;  // "auto", "off" or an absolute path
   Setting<Bytes> max;
@@ -189,6 +197,7 @@ struct Config {
   Setting<Fallback> fallback;
   PlacementConfig placement;
   PassesConfig passes;
+  LimitsConfig limits;
   CacheConfig cache;
   LogConfig log;
   DebugConfig debug;

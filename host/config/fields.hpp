@@ -114,7 +114,8 @@ void VisitDelegate(V& v, D& d) {
       Key{"isolation",
           "none: the plugin runs in this process, and its crash ends it. process: in a worker process, whose end costs "
           "time, but no answer. auto: none for a plugin that the lock of its folder lists (SHA256SUMS) or that 'trust: "
-          "any' lets pass, and that has none of the limits below; process for every other",
+          "any' lets pass, with 'debug: {check: true}', and never with one of the limits below; process for every "
+          "other",
           "process"},
       d.isolation);
   v.Quantity(
@@ -231,6 +232,17 @@ void VisitConfig(V& v, C& c) {
 #include "graph/passes/passes.inc"
     v.Quantity(Key{"fold_budget", "largest result of computing nodes at load time", "64MB"}, c.passes.fold_budget,
                SizeRange{"0B", "1TB"});
+  });
+  v.Group(Key{"limits", "what a session may take; a run or a load beyond it ends with an error"}, [&] {
+    v.Integer(Key{"loop_steps", "iterations of all Loops and Scans of a run; none: no limit", "1000000"},
+              c.limits.loop_steps, {1, 1000000000000000000, "none"});
+    v.Quantity(Key{"timeout", "time of a run, unless the application sets another one; 0ms: no limit", "30s"},
+               c.limits.timeout, DurationRange{"0ms", "1440min"});
+    v.Quantity(Key{"memory",
+                   "memory of a session: arena, outputs, values of extents known only in a run, working memory and "
+                   "weights that the CPU has packed; 0B: no limit",
+                   "2GB"},
+               c.limits.memory, SizeRange{"0B", "1000TB"});
   });
   v.Group(Key{"cache", "what is kept between runs: compiled partitions, measurements, verdicts"}, [&] {
     v.Text(Key{"dir", "auto: the user's cache folder; off: nothing is kept; or a folder", "./cache"}, c.cache.dir,

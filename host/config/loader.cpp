@@ -47,6 +47,7 @@ cpu: {threads: auto}
 fallback: cpu
 placement: {policy: priority, budget: 1s, margin: 3%}
 passes: {fold_budget: 16MB}
+limits: {loop_steps: 100000000, timeout: 0ms, memory: 0B}
 cache: {dir: auto, max: 512MB}
 log: {level: info}
 debug: {check: false, dump: [], dump_dir: auto}

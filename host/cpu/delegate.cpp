@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
+#include "base/memory_budget.hpp"
 #include "cpu/fusion.hpp"
 #include "cpu/kernel.hpp"
 
@@ -49,34 +51,58 @@ Status DescribeInputs(std::span<const deputy_tensor* const> inputs, std::vector<
   return {};
 }
 
+// Where values are in a list, which may be as long as a model likes.
+class Positions {
+ public:
+  explicit Positions(const std::vector<ValueId>& ids) : ids_(ids) {
+    constexpr size_t kShort = 32;
+    if (ids.size() > kShort)
+      for (size_t i = 0; i < ids.size(); ++i) first_.try_emplace(ids[i], static_cast<int32_t>(i));
+  }
+  // The first one; -1 where it is not in the list.
+  int32_t Of(ValueId id) const {
+    if (!first_.empty()) {
+      const auto found = first_.find(id);
+      return found == first_.end() ? -1 : found->second;
+    }
+    const auto found = std::find(ids_.begin(), ids_.end(), id);
+    return found == ids_.end() ? -1 : static_cast<int32_t>(found - ids_.begin());
+  }
+
+ private:
+  const std::vector<ValueId>& ids_;
+  std::unordered_map<ValueId, int32_t> first_;  // of a long list
+};
+
 // One node, ready to run. An input of the node is an input of the partition or a constant.
 class CpuExecutable final : public Executable {
  public:
   // The inputs and outputs that are bound, in this order, are some of the node's.
   CpuExecutable(const Node& node, const Graph& graph, const std::vector<ValueId>& inputs,
                 const std::vector<ValueId>& outputs, std::unique_ptr<CpuKernel> kernel,
-                std::shared_ptr<ThreadPool> pool)
-      : kernel_(std::move(kernel)), pool_(std::move(pool)) {
+                std::shared_ptr<ThreadPool> pool, size_t weight_bytes)
+      : kernel_(std::move(kernel)), pool_(std::move(pool)), weight_bytes_(weight_bytes) {
     sources_.reserve(node.inputs.size());
     targets_.reserve(node.outputs.size());
+    const Positions bound_inputs(inputs), bound_outputs(outputs);
     for (const ValueId id : node.inputs) {
-      const auto bound = std::find(inputs.begin(), inputs.end(), id);
-      if (id != kNone && bound == inputs.end()) constants_.push_back(graph.values[id].constant);
-      sources_.push_back(id == kNone             ? kLeftOut
-                         : bound != inputs.end() ? static_cast<int32_t>(bound - inputs.begin())
-                                                 : -2 - static_cast<int32_t>(constants_.size() - 1));
+      const int32_t bound = id == kNone ? -1 : bound_inputs.Of(id);
+      if (id != kNone && bound < 0) constants_.push_back(graph.values[id].constant);
+      sources_.push_back(id == kNone  ? kLeftOut
+                         : bound >= 0 ? bound
+                                      : -2 - static_cast<int32_t>(constants_.size() - 1));
     }
     for (const Tensor& constant : constants_) described_.push_back(Describe(constant));
     for (const ValueId id : node.outputs) {
-      const auto bound = std::find(outputs.begin(), outputs.end(), id);
-      targets_.push_back(id == kNone || bound == outputs.end() ? kLeftOut
-                                                               : static_cast<int32_t>(bound - outputs.begin()));
+      const int32_t bound = id == kNone ? -1 : bound_outputs.Of(id);
+      targets_.push_back(bound < 0 ? kLeftOut : bound);
       if (targets_.back() != kLeftOut && !graph.values[id].type.is_static() && unplanned_ == nullptr)
         unplanned_ = std::make_unique<const Node>(node);
     }
   }
 
   Result<std::unique_ptr<ExecutionContext>> CreateContext() const override;
+  size_t weight_bytes() const override { return weight_bytes_; }
 
   std::vector<Alias> aliases() const override {
     const OutputMemory memory = kernel_->output_memory();
@@ -96,6 +122,7 @@ class CpuExecutable final : public Executable {
 
   std::unique_ptr<CpuKernel> kernel_;
   std::shared_ptr<ThreadPool> pool_;
+  const size_t weight_bytes_;
   std::vector<Tensor> constants_;
   std::vector<deputy_tensor> described_;
   std::vector<int32_t> sources_, targets_;
@@ -183,16 +210,22 @@ class CpuDelegate final : public Delegate {
 
   Result<std::shared_ptr<const Executable>> Compile(const GraphView& view, const PartitionSpec& partition) override {
     const Node& node = view.graph->nodes[partition.nodes.front()];
-    DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<CpuKernel> kernel, MakeKernel({node, *view.graph}));
-    return std::shared_ptr<const Executable>(std::make_shared<CpuExecutable>(
-        node, *view.graph, partition.inputs, partition.outputs, std::move(kernel), pool_));
+    const size_t before = WeightMemoryScope::Taken();
+    Result<std::unique_ptr<CpuKernel>> kernel = MakeKernel({node, *view.graph});
+    DEPUTY_RETURN_IF_ERROR(WeightMemoryScope::Check());  // also where a kernel could do without
+    if (!kernel.ok()) return std::move(kernel).status();
+    return std::shared_ptr<const Executable>(
+        std::make_shared<CpuExecutable>(node, *view.graph, partition.inputs, partition.outputs,
+                                        std::move(kernel).value(), pool_, WeightMemoryScope::Taken() - before));
   }
 
   std::vector<FusedNode> Fuse(const GraphView& view) override {
     std::vector<FusedNode> fused;
+    size_t before = WeightMemoryScope::Taken();
     FuseQuantized(view, [&](QuantizedGroup&& made, const Graph& graph) {
+      const size_t weight_bytes = WeightMemoryScope::Taken() - std::exchange(before, WeightMemoryScope::Taken());
       auto executable = std::make_shared<CpuExecutable>(made.node, graph, made.inputs, made.node.outputs,
-                                                        std::move(made.kernel), pool_);
+                                                        std::move(made.kernel), pool_, weight_bytes);
       fused.push_back({made.place, std::move(made.inputs), std::move(made.node.outputs), std::move(executable)});
     });
     return fused;

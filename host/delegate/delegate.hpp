@@ -174,6 +174,8 @@ class Executable {
   // Only for the last delegate; others must keep their inputs intact for fallback.
   virtual std::vector<Alias> aliases() const { return {}; }
   virtual Result<std::unique_ptr<ExecutionContext>> CreateContext() const = 0;
+  // Memory of the host that it keeps for weights in a form of its own; 0 where that is not known.
+  virtual size_t weight_bytes() const { return 0; }
   // Bytes for Delegate::Restore; not more than `limit`. kNotSupported: it cannot be serialized. [any-thread]
   virtual Result<std::vector<uint8_t>> Serialize([[maybe_unused]] size_t limit) const {
     return Status(StatusCode::kNotSupported, "cannot be serialized");

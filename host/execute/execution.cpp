@@ -1,5 +1,7 @@
 #include "execute/execution.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -19,25 +21,44 @@ Result<AlignedBytes> TensorMemory(size_t bytes) {
   return memory;
 }
 
-// The arena of a plan. On failure the message names the largest value.
-Result<std::shared_ptr<uint8_t>> AllocateArena(const Plan& plan, ArenaSource* source) {
-  std::shared_ptr<uint8_t> memory =
-      source == nullptr ? AllocateWithinMachine(plan.arena_bytes) : source->Allocate(plan.arena_bytes);
-  if (memory != nullptr) return memory;
+// "tensors, of which 'x' [4,8] has 128 bytes", and the node that writes the largest value; empty where none does.
+struct ArenaText {
+  std::string text, node;
+};
+
+ArenaText DescribeArena(const Plan& plan) {
   ValueId largest = kNone;
   for (ValueId id = 0; id < plan.slots.size(); ++id)
     if (plan.slots[id].storage == StorageClass::kArena &&
         (largest == kNone || plan.slots[id].bytes > plan.slots[largest].bytes))
       largest = id;
-  if (largest == kNone)
-    return Error(StatusCode::kResourceExhausted, "no memory for {} bytes of tensors", plan.arena_bytes);
+  ArenaText found{"tensors", {}};
+  if (largest == kNone) return found;
   const Slot& slot = plan.slots[largest];
-  Status status = Error(StatusCode::kResourceExhausted, "no memory for {} bytes of tensors, of which '{}' {} has {}",
-                        plan.arena_bytes, plan.graph->values[largest].name, ShapeToString(slot.dims), slot.bytes);
-  for (NodeId id = 0; id < plan.graph->nodes.size(); ++id)
+  found.text += fmt::format(", of which '{}' {} has {} bytes", Printable(plan.graph->values[largest].name),
+                            ShapeToString(slot.dims), slot.bytes);
+  for (NodeId id = 0; id < plan.graph->nodes.size() && found.node.empty(); ++id)
     for (const ValueId output : plan.graph->nodes[id].outputs)
-      if (output == largest) return std::move(status).At(Describe(*plan.graph, id));
-  return status;
+      if (output == largest) found.node = Describe(*plan.graph, id);
+  return found;
+}
+
+// The arena of a plan, after its bytes and those of its weights were taken from the budget. On failure the message
+// names the largest value.
+Result<std::shared_ptr<uint8_t>> AllocateArena(const Plan& plan, const ExecutionMemory& memory) {
+  DEPUTY_RETURN_IF_ERROR(TakeMemory(memory.budget.get(), plan.weight_bytes, "packed weights"));
+  Status status;
+  if (memory.budget == nullptr || memory.budget->Take(plan.arena_bytes)) {
+    std::shared_ptr<uint8_t> arena =
+        memory.arenas == nullptr ? AllocateWithinMachine(plan.arena_bytes) : memory.arenas->Allocate(plan.arena_bytes);
+    if (arena != nullptr) return arena;
+    status = Error(StatusCode::kResourceExhausted, "no memory for {} bytes of {}", plan.arena_bytes,
+                   DescribeArena(plan).text);
+  } else {
+    status = memory.budget->Exceeded(plan.arena_bytes, DescribeArena(plan).text);
+  }
+  const std::string node = DescribeArena(plan).node;
+  return node.empty() ? status : std::move(status).At(node);
 }
 
 // A context of an executable that was compiled for other shapes.
@@ -64,8 +85,8 @@ Status RunContext(const Plan& plan, const Step& step, ExecutionContext& context,
 // Memory of values whose extents are known only at run time: one buffer per value, kept at its largest size so far.
 class Execution::Allocator final : public OutputAllocator {
  public:
-  Allocator(const Plan& plan, std::vector<deputy_tensor>& tensors)
-      : plan_(plan), tensors_(tensors), buffers_(plan.slots.size()) {
+  Allocator(const Plan& plan, std::vector<deputy_tensor>& tensors, MemoryBudget* budget)
+      : plan_(plan), tensors_(tensors), budget_(budget), buffers_(plan.slots.size()) {
     const bool any = std::any_of(plan.slots.begin(), plan.slots.end(),
                                  [](const Slot& slot) { return slot.storage == StorageClass::kHeld; });
     if (any) held_.resize(plan.slots.size());
@@ -87,8 +108,14 @@ class Execution::Allocator final : public OutputAllocator {
     DEPUTY_ASSIGN_OR_RETURN(const size_t bytes, ByteSize(static_cast<DType>(tensor->dtype), dims));
     Buffer& buffer = buffers_[id];
     if (buffer.data == nullptr || bytes > buffer.capacity) {
+      GiveMemory(budget_, buffer.capacity);
+      buffer.data = nullptr;  // old and new need not live at once
+      buffer.capacity = 0;
+      if (budget_ != nullptr && !budget_->Take(bytes))
+        return budget_->Exceeded(
+            bytes, fmt::format("value '{}' {}", Printable(plan_.graph->values[id].name), ShapeToString(dims)));
+      buffer.capacity = bytes;  // taken, also where there is no memory
       DEPUTY_ASSIGN_OR_RETURN(buffer.data, TensorMemory(bytes));
-      buffer.capacity = bytes;
     }
     buffer.dims.assign(dims.begin(), dims.end());
     tensor->rank = static_cast<uint32_t>(dims.size());
@@ -102,6 +129,14 @@ class Execution::Allocator final : public OutputAllocator {
     const size_t id = static_cast<size_t>(tensor - tensors_.data());
     if (id >= tensors_.size() || plan_.slots[id].storage != StorageClass::kHeld)
       return Error(StatusCode::kInternal, "a sequence or an optional was returned for a tensor");
+    if (budget_ != nullptr) {
+      GiveMemory(budget_, buffers_[id].capacity);
+      buffers_[id].capacity = 0;
+      const size_t bytes = BytesOf(value);
+      if (!budget_->Take(bytes))
+        return budget_->Exceeded(bytes, fmt::format("value '{}'", Printable(plan_.graph->values[id].name)));
+      buffers_[id].capacity = bytes;
+    }
     held_[id] = std::move(value);
     return {};
   }
@@ -110,12 +145,21 @@ class Execution::Allocator final : public OutputAllocator {
  private:
   struct Buffer {
     AlignedBytes data;
-    size_t capacity = 0;
+    size_t capacity = 0;  // of a value that is not a tensor: its bytes
     std::vector<int64_t> dims;
   };
 
+  // Elements that several sequences share count in each of them.
+  static size_t BytesOf(const ModelValue& value) {
+    size_t bytes = value.is_tensor() ? value.tensor().byte_size() : 0;
+    if (value.is_sequence())
+      for (const Tensor& element : value.elements()) bytes += element.byte_size();
+    return bytes;
+  }
+
   const Plan& plan_;
   std::vector<deputy_tensor>& tensors_;
+  MemoryBudget* const budget_;  // null: there is no limit
   std::vector<Buffer> buffers_;
   std::vector<ModelValue> held_;  // per value; empty where the plan has only tensors
 };
@@ -145,21 +189,25 @@ struct Execution::BoundStep {
   std::unique_ptr<Execution> alternative;  // made when first needed
 };
 
-Execution::Execution(std::shared_ptr<const Plan> plan, StepFallback* fallback)
-    : plan_(std::move(plan)), fallback_(fallback), tensors_(plan_->slots.size()) {}
+Execution::Execution(std::shared_ptr<const Plan> plan, StepFallback* fallback, ExecutionMemory memory)
+    : plan_(std::move(plan)),
+      fallback_(fallback),
+      memory_(std::move(memory)),
+      tensors_(plan_->slots.size()),
+      scratch_(memory_.budget.get()) {}
 
 Execution::~Execution() = default;
 
 Result<std::unique_ptr<Execution>> Execution::Create(std::shared_ptr<const Plan> plan, StepFallback* fallback,
-                                                     ArenaSource* memory) {
-  std::unique_ptr<Execution> execution(new Execution(std::move(plan), fallback));
-  DEPUTY_RETURN_IF_ERROR(execution->Prepare(memory));
+                                                     ExecutionMemory memory) {
+  std::unique_ptr<Execution> execution(new Execution(std::move(plan), fallback, std::move(memory)));
+  DEPUTY_RETURN_IF_ERROR(execution->Prepare());
   return execution;
 }
 
-Status Execution::Prepare(ArenaSource* memory) {
-  DEPUTY_ASSIGN_OR_RETURN(arena_, AllocateArena(*plan_, memory));
-  allocator_ = std::make_unique<Allocator>(*plan_, tensors_);
+Status Execution::Prepare() {
+  DEPUTY_ASSIGN_OR_RETURN(arena_, AllocateArena(*plan_, memory_));
+  allocator_ = std::make_unique<Allocator>(*plan_, tensors_, memory_.budget.get());
   for (ValueId id = 0; id < tensors_.size(); ++id) {
     const Slot& slot = plan_->slots[id];
     deputy_tensor& tensor = tensors_[id];
@@ -200,12 +248,12 @@ Status Execution::Prepare(ArenaSource* memory) {
         return bound.broken;
     }
     for (const std::shared_ptr<const Plan>& branch : step.branches) {
-      DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Execution> nested, Execution::Create(branch, fallback_, memory));
+      DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Execution> nested, Execution::Create(branch, fallback_, memory_));
       bound.branches.push_back(std::move(nested));
     }
     const Node& node = plan_->graph->nodes[plan_->placement.partitions[step.partition].spec.nodes.front()];
     if (node.kind() == OpKind::kLoop || node.kind() == OpKind::kScan) {
-      DEPUTY_ASSIGN_OR_RETURN(bound.loop, LoopExecution::Create(node, *bound.branches[0]));
+      DEPUTY_ASSIGN_OR_RETURN(bound.loop, LoopExecution::Create(node, *bound.branches[0], memory_.budget.get()));
     }
     steps_.push_back(std::move(bound));
   }
@@ -349,7 +397,7 @@ Status Execution::RunVerified(BoundStep& step, const RunArgs& args, const Cancel
 // The inputs of the step are unchanged: no output is an alias of them until it has succeeded.
 Status Execution::RunAlternative(BoundStep& step, const Status& why, const CancellationToken& token) {
   if (step.alternative == nullptr) {
-    Result<std::unique_ptr<Execution>> made = fallback_->CreateAlternative(*plan_, *step.step, why);
+    Result<std::unique_ptr<Execution>> made = fallback_->CreateAlternative(*plan_, *step.step, why, memory_);
     if (!made.ok()) return std::move(made).status();
     step.alternative = std::move(made).value();
     if (profiling_) step.alternative->SetProfiling(true);

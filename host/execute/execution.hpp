@@ -9,6 +9,7 @@
 
 #include "base/aligned.hpp"
 #include "base/cancellation.hpp"
+#include "base/memory_budget.hpp"
 #include "plan/plan.hpp"
 
 namespace deputy::host {
@@ -51,14 +52,20 @@ struct StepRun {
   OutputAllocator& allocator;  // of the outputs
 };
 
+// Where the memory of an execution comes from. What it points at outlives the execution.
+struct ExecutionMemory {
+  ArenaSource* arenas = nullptr;                   // of this plan and of regions; null: the heap
+  std::shared_ptr<MemoryBudget> budget = nullptr;  // of all that the execution allocates; null: there is no limit
+};
+
 // Answers failures of a delegate's steps: implemented by the owner of the plan, which knows the delegates. [any-thread]
 class StepFallback {
  public:
   virtual ~StepFallback() = default;
   // An execution of the step's alternative. `why` is the failure; OK where an earlier run of this or another session
   // has demoted the step, or its delegate's device is unavailable.
-  virtual Result<std::unique_ptr<Execution>> CreateAlternative(const Plan& plan, const Step& step,
-                                                               const Status& why) = 0;
+  virtual Result<std::unique_ptr<Execution>> CreateAlternative(const Plan& plan, const Step& step, const Status& why,
+                                                               const ExecutionMemory& memory) = 0;
   // The delegate failed, and the alternative ran in its place with this result.
   virtual void Report(const Plan& plan, const Step& step, const Status& why, const Status& result) = 0;
   // Compares the results of a run that succeeded with those of the CPU, and replaces wrong ones. An error ends the run.
@@ -69,10 +76,9 @@ class StepFallback {
 class Execution {
  public:
   // Without `fallback`, which must outlive the execution, a failure of a step ends the run; with it, only failures of
-  // the last delegate, failures of steps that no alternative could run, and the end of `stop` do. The arena and those
-  // of regions come from `memory`; null: from the heap.
+  // the last delegate, failures of steps that no alternative could run, and the end of `stop` do.
   static Result<std::unique_ptr<Execution>> Create(std::shared_ptr<const Plan> plan, StepFallback* fallback = nullptr,
-                                                   ArenaSource* memory = nullptr);
+                                                   ExecutionMemory memory = {});
   ~Execution();
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
@@ -104,8 +110,8 @@ class Execution {
   class Allocator;
   struct BoundStep;
 
-  Execution(std::shared_ptr<const Plan> plan, StepFallback* fallback);
-  Status Prepare(ArenaSource* memory);
+  Execution(std::shared_ptr<const Plan> plan, StepFallback* fallback, ExecutionMemory memory);
+  Status Prepare();
   void BindTensors();
   Status CreateContext(BoundStep& step) const;
   Status Placed(const Status& failure, const Step& step) const;
@@ -120,6 +126,7 @@ class Execution {
 
   const std::shared_ptr<const Plan> plan_;
   StepFallback* const fallback_;
+  const ExecutionMemory memory_;
   bool profiling_ = false;
   std::shared_ptr<uint8_t> arena_;
   std::vector<deputy_tensor> tensors_;  // per value

@@ -36,6 +36,13 @@ Result<bool> Truth(const deputy_tensor& tensor) {
   return *static_cast<const uint8_t*>(tensor.data) != 0;
 }
 
+Status TooManySteps(const LoopSteps& steps, int64_t iteration) {
+  return Error(StatusCode::kResourceExhausted,
+               "iteration {} exceeds the limit of {} loop steps, which all Loops and Scans of a run share", iteration,
+               steps.limit)
+      .Advise("raise 'limits: {loop_steps: ...}' in the configuration, or none for no limit");
+}
+
 template <class T>
 deputy_tensor Scalar(DType dtype, T* value) {
   deputy_tensor tensor = {};
@@ -53,11 +60,16 @@ class LoopExecution::Bytes {
  public:
   uint8_t* data() const { return data_.get(); }
 
-  Status Grow(size_t bytes) {
+  Status Grow(size_t bytes, MemoryBudget* budget) {
     if (bytes <= capacity_ && data_ != nullptr) return {};
     const size_t wanted = std::max(bytes, 2 * capacity_);
+    DEPUTY_RETURN_IF_ERROR(TakeMemory(budget, wanted, "states and sequences of a loop"));
     AlignedBytes larger = AllocateWithinMachine(wanted);
-    if (larger == nullptr) return Error(StatusCode::kResourceExhausted, "no memory for {} bytes of a loop", wanted);
+    if (larger == nullptr) {
+      GiveMemory(budget, wanted);
+      return Error(StatusCode::kResourceExhausted, "no memory for {} bytes of a loop", wanted);
+    }
+    GiveMemory(budget, capacity_);
     if (capacity_ != 0) std::memcpy(larger.get(), data_.get(), capacity_);
     data_ = std::move(larger);
     capacity_ = wanted;
@@ -72,14 +84,14 @@ class LoopExecution::Bytes {
 // A copy of a tensor, or a shared reference to another kind of value.
 class LoopExecution::Held {
  public:
-  Status Copy(const deputy_tensor& from) {
+  Status Copy(const deputy_tensor& from, MemoryBudget* budget) {
     if (const ModelValue* value = HeldValue(from)) {
       value_ = *value;
       tensor_ = from;
       tensor_.data = &value_;
       return {};
     }
-    DEPUTY_RETURN_IF_ERROR(bytes_.Grow(static_cast<size_t>(from.byte_size)));
+    DEPUTY_RETURN_IF_ERROR(bytes_.Grow(static_cast<size_t>(from.byte_size), budget));
     dims_.assign(from.dims, from.dims + from.rank);
     tensor_ = from;
     tensor_.dims = dims_.data();
@@ -89,11 +101,11 @@ class LoopExecution::Held {
   }
 
   // Element `index` of a sequence.
-  Status CopyElement(const deputy_tensor& sequence, int64_t axis, int64_t index) {
+  Status CopyElement(const deputy_tensor& sequence, int64_t axis, int64_t index, MemoryBudget* budget) {
     const size_t size = SizeOf(static_cast<DType>(sequence.dtype));
     DEPUTY_ASSIGN_OR_RETURN(const ByteView view, ViewAlong(DimsOf(sequence), axis, size));
     const size_t at = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(sequence.rank) : axis);
-    DEPUTY_RETURN_IF_ERROR(bytes_.Grow(view.outer * view.inner));
+    DEPUTY_RETURN_IF_ERROR(bytes_.Grow(view.outer * view.inner, budget));
     dims_.assign(sequence.dims, sequence.dims + sequence.rank);
     const size_t length = static_cast<size_t>(dims_[at]);
     dims_.erase(dims_.begin() + static_cast<ptrdiff_t>(at));
@@ -122,7 +134,7 @@ class LoopExecution::Collected {
  public:
   void Clear() { count_ = 0; }
 
-  Status Append(const deputy_tensor& element) {
+  Status Append(const deputy_tensor& element, MemoryBudget* budget) {
     if (count_ == 0) {
       dims_.assign(element.dims, element.dims + element.rank);
       dtype_ = element.dtype;
@@ -133,7 +145,7 @@ class LoopExecution::Collected {
     }
     const std::optional<size_t> end = CheckedMultiply(size_, count_ + 1);
     if (!end) return Error(StatusCode::kResourceExhausted, "no memory for {} elements of {} bytes", count_ + 1, size_);
-    DEPUTY_RETURN_IF_ERROR(bytes_.Grow(*end));
+    DEPUTY_RETURN_IF_ERROR(bytes_.Grow(*end, budget));
     if (size_ != 0) std::memcpy(bytes_.data() + count_ * size_, element.data, size_);
     ++count_;
     return {};
@@ -173,10 +185,11 @@ class LoopExecution::Collected {
   size_t size_ = 0, count_ = 0;
 };
 
-LoopExecution::LoopExecution(const Node& node, Execution& body, const LoopForm& form)
+LoopExecution::LoopExecution(const Node& node, Execution& body, const LoopForm& form, MemoryBudget* budget)
     : node_(node),
       body_(body),
       form_(form),
+      budget_(budget),
       states_(form.states),
       held_(2 * form.states),
       elements_(form.scanned_inputs),
@@ -184,9 +197,9 @@ LoopExecution::LoopExecution(const Node& node, Execution& body, const LoopForm& 
 
 LoopExecution::~LoopExecution() = default;
 
-Result<std::unique_ptr<LoopExecution>> LoopExecution::Create(const Node& node, Execution& body) {
+Result<std::unique_ptr<LoopExecution>> LoopExecution::Create(const Node& node, Execution& body, MemoryBudget* budget) {
   DEPUTY_ASSIGN_OR_RETURN(const LoopForm form, LoopFormOf(node, *body.plan().graph));
-  return std::unique_ptr<LoopExecution>(new LoopExecution(node, body, form));
+  return std::unique_ptr<LoopExecution>(new LoopExecution(node, body, form, budget));
 }
 
 Status LoopExecution::Run(std::span<const deputy_tensor* const> inputs, std::span<deputy_tensor* const> outputs,
@@ -213,7 +226,7 @@ Status LoopExecution::RunLoop(std::span<const deputy_tensor* const> inputs, cons
     uint8_t condition = 1;
     body_.Bind(body.inputs[0], Scalar(DType::kInt64, &iteration));
     body_.Bind(body.inputs[1], Scalar(DType::kBool, &condition));
-    DEPUTY_RETURN_IF_ERROR(RunIteration(token));
+    DEPUTY_RETURN_IF_ERROR(RunIteration(iteration, token));
     DEPUTY_ASSIGN_OR_RETURN(going, Truth(body_.tensor(body.outputs[0])));
   }
   return {};
@@ -238,29 +251,32 @@ Status LoopExecution::RunScan(std::span<const deputy_tensor* const> inputs, cons
     for (size_t i = 0; i < form_.scanned_inputs; ++i) {
       const ScanDirection direction = InputDirection(node_, i);
       DEPUTY_RETURN_IF_ERROR(elements_[i].CopyElement(*inputs[form_.states + i], direction.axis,
-                                                      direction.reverse ? length - 1 - iteration : iteration));
+                                                      direction.reverse ? length - 1 - iteration : iteration, budget_));
       body_.Bind(body.inputs[form_.states + i], elements_[i].tensor());
     }
-    DEPUTY_RETURN_IF_ERROR(RunIteration(token));
+    DEPUTY_RETURN_IF_ERROR(RunIteration(iteration, token));
   }
   return {};
 }
 
 // The body writes its results to its own memory, which the next iteration overwrites: all states are copied out before
 // the first of them is read again.
-Status LoopExecution::RunIteration(const CancellationToken& token) {
+Status LoopExecution::RunIteration(int64_t iteration, const CancellationToken& token) {
+  if (LoopSteps* const steps = token.loop_steps; steps != nullptr && steps->taken++ >= steps->limit)
+    return TooManySteps(*steps, iteration);
   DEPUTY_RETURN_IF_ERROR(token.Check());  // a body may have no step
   const Graph& body = *body_.plan().graph;
   for (size_t i = 0; i < form_.states; ++i) body_.Bind(body.inputs[form_.before_inputs() + i], states_[i]);
   DEPUTY_RETURN_IF_ERROR(body_.Run(token));
   for (size_t i = 0; i < form_.states; ++i) {
     Held& next = held_[2 * i + turn_];
-    DEPUTY_RETURN_IF_ERROR(next.Copy(body_.tensor(body.outputs[form_.before_outputs() + i])));
+    DEPUTY_RETURN_IF_ERROR(next.Copy(body_.tensor(body.outputs[form_.before_outputs() + i]), budget_));
     states_[i] = next.tensor();
   }
   turn_ = 1 - turn_;
   for (size_t i = 0; i < form_.scanned_outputs; ++i)
-    DEPUTY_RETURN_IF_ERROR(collected_[i].Append(body_.tensor(body.outputs[form_.before_outputs() + form_.states + i])));
+    DEPUTY_RETURN_IF_ERROR(
+        collected_[i].Append(body_.tensor(body.outputs[form_.before_outputs() + form_.states + i]), budget_));
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/cancellation.hpp"
+#include "base/memory_budget.hpp"
 #include "delegate/delegate.hpp"
 #include "graph/loop_form.hpp"
 
@@ -17,8 +18,8 @@ class Execution;
 
 class LoopExecution {
  public:
-  // `node` and `body` outlive the object; the caller binds the captures of the body.
-  static Result<std::unique_ptr<LoopExecution>> Create(const Node& node, Execution& body);
+  // `node`, `body` and `budget` outlive the object; the caller binds the captures of the body. `budget` may be null.
+  static Result<std::unique_ptr<LoopExecution>> Create(const Node& node, Execution& body, MemoryBudget* budget);
   ~LoopExecution();
 
   // One tensor per input and output of the node, null where it is left out. Outputs are allocated here.
@@ -30,15 +31,16 @@ class LoopExecution {
   class Held;
   class Collected;
 
-  LoopExecution(const Node& node, Execution& body, const LoopForm& form);
+  LoopExecution(const Node& node, Execution& body, const LoopForm& form, MemoryBudget* budget);
   Status RunLoop(std::span<const deputy_tensor* const> inputs, const CancellationToken& token);
   Status RunScan(std::span<const deputy_tensor* const> inputs, const CancellationToken& token);
-  Status RunIteration(const CancellationToken& token);
+  Status RunIteration(int64_t iteration, const CancellationToken& token);
   Status WriteOutputs(std::span<deputy_tensor* const> outputs, OutputAllocator& allocator);
 
   const Node& node_;
   Execution& body_;
   const LoopForm form_;
+  MemoryBudget* const budget_;         // null: there is no limit
   std::vector<deputy_tensor> states_;  // as they enter the next iteration
   std::vector<Held> held_;             // two per state: of the last iteration and of this one
   std::vector<Held> elements_;         // of the sequences that a Scan reads

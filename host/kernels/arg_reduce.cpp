@@ -3,6 +3,7 @@
 #include <numeric>
 #include <type_traits>
 
+#include "base/cancellation.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/reduce.hpp"
 
@@ -30,15 +31,18 @@ void ArgLoop(const AxisView& view, const T* source, int64_t* target, int64_t beg
     T best[kBlock];
     std::copy_n(from, width, best);
     std::fill_n(target + begin, width, 0);
-    for (int64_t k = 1; k < view.extent; ++k) {
-      const T* row = from + k * view.inner;
-      for (int64_t i = 0; i < width; ++i) {
-        if (Better<kLargest, kLast>(row[i], best[i])) {
-          best[i] = row[i];
-          target[begin + i] = k;
+    constexpr int64_t kPart = 1 << 20;
+    InParts(view.extent - 1, kPart, [&](int64_t first, int64_t last) {
+      for (int64_t k = first + 1; k <= last; ++k) {
+        const T* row = from + k * view.inner;
+        for (int64_t i = 0; i < width; ++i) {
+          if (Better<kLargest, kLast>(row[i], best[i])) {
+            best[i] = row[i];
+            target[begin + i] = k;
+          }
         }
       }
-    }
+    });
     begin += width;
   }
 }

@@ -4,7 +4,8 @@
 #include <atomic>
 #include <type_traits>
 
-#include "base/aligned.hpp"
+#include "base/cancellation.hpp"
+#include "base/memory_budget.hpp"
 #include "kernels/columns.hpp"
 #include "kernels/linalg/linalg.hpp"
 #include "kernels/linalg/rows.hpp"
@@ -220,7 +221,7 @@ PackedWeights PackWeights(const ConvolutionShape& shape, const float* weights) {
     packed.order = packed.elements == nullptr ? Order::kUnpacked : Order::kWinograd;
   } else if (channels > 1 && filters >= kFewestFilters && positions >= kFewestPositions &&
              positions <= kMostPositions) {
-    packed.elements = AllocateAligned(static_cast<size_t>(shape.out_channels * depth) * sizeof(float));
+    packed.elements = AllocateWeights(static_cast<size_t>(shape.out_channels * depth) * sizeof(float));
     if (packed.elements == nullptr) return packed;
     packed.order = Order::kProduct;
     packed.channel_block = ChannelBlock(shape.window, channels);
@@ -332,14 +333,14 @@ void ConvolveTransposed(const ConvolutionShape& shape, const T* x, const T* weig
     T* target = y + (image * group_filters + first) * out_size;
     for (int64_t f = 0; f < filters; ++f)
       std::fill_n(target + f * out_size, out_size, bias == nullptr ? T(0) : bias[group * group_filters + first + f]);
-    for (int64_t begin = 0; begin < in_size; begin += tiles.columns) {
-      linalg::GemmArgs<T> product = tiles.Product(shape, geometry, filters, std::min(tiles.columns, in_size - begin));
+    InParts(in_size, tiles.columns, [&](int64_t begin, int64_t end) {
+      linalg::GemmArgs<T> product = tiles.Product(shape, geometry, filters, end - begin);
       product.a = weights + (group * channels * group_filters + first) * taps;
       product.b = x + image * channels * in_size + begin;
       product.c = columns;
       linalg::Gemm(product, memory + tiles.column_bytes);
-      ScatterColumns(geometry, columns, filters, begin, begin + product.n, target);
-    }
+      ScatterColumns(geometry, columns, filters, begin, end, target);
+    });
   });
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/aligned.hpp"
+#include "base/cancellation.hpp"
 #include "kernels/columns.hpp"
 #include "kernels/convolution.hpp"
 #include "kernels/linalg/linalg.hpp"
@@ -137,6 +138,8 @@ void ConvolvePlanes(const ConvolutionShape& shape, const T* x, const T* weights,
   DescribePlane(shape, plane);
   plane.zeros = static_cast<const T*>(workspace);
   std::memset(workspace, 0, static_cast<size_t>(plane.in[1]) * sizeof(T));
+  constexpr int64_t kFewestRows = 16, kMostWork = int64_t{1} << 26;  // of a band, which must not take long
+  const int64_t band_rows = std::max(kFewestRows, kMostWork / std::max<int64_t>(1, plane.out[1] * taps));
   pool.ParallelFor(shape.batch * shape.group, PlaneGrain(shape, geometry), [&](int64_t begin, int64_t end) {
     linalg::PlaneArgs<T> one = plane;
     for (int64_t image = begin; image < end; ++image) {
@@ -146,7 +149,13 @@ void ConvolvePlanes(const ConvolutionShape& shape, const T* x, const T* weights,
         one.weights = weights + filter * taps;
         one.bias = bias == nullptr ? T(0) : bias[filter];
         one.y = y + (image * filters + f) * out_size;
-        linalg::ConvolvePlane(one);
+        InParts(plane.out[0], band_rows, [&](int64_t first, int64_t stop) {
+          linalg::PlaneArgs<T> band = one;
+          band.out[0] = stop - first;
+          band.y += first * plane.out[1];
+          band.pads[0] -= first * plane.strides[0];
+          linalg::ConvolvePlane(band);
+        });
       }
     }
   });

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/cancellation.hpp"
+
 namespace deputy::host {
 namespace {
 
@@ -41,7 +43,10 @@ int64_t SuppressOverlaps(const Suppression& how, const float* boxes, const float
   std::sort(order, end,
             [scores](int64_t a, int64_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
   int64_t count = 0;
+  CancellationScope* const scope = CancellationScope::Current();
+  constexpr int64_t kManyBoxes = 1024;  // whose comparison with one more takes longer than the question
   for (const int64_t* next = order; next != end && count < how.limit; ++next) {
+    if (scope != nullptr && count >= kManyBoxes && scope->Ends()) return count;
     const Box box = BoxAt(boxes + *next * 4, how.centers);
     bool free = true;
     for (int64_t i = 0; free && i < count; ++i)
@@ -144,7 +149,8 @@ void AlignRegions(const RegionShape& shape, const RegionAlign& how, const T* ima
                   const int64_t* batches, T* target, ThreadPool& pool) {
   const int64_t plane = shape.height * shape.width, bins = shape.out_height * shape.out_width;
   pool.ParallelFor(shape.regions * shape.channels, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end; ++item) {
+    InParts(end - begin, 1, [&](int64_t done, int64_t) {
+      const int64_t item = begin + done;
       const int64_t region = item / shape.channels, channel = item % shape.channels;
       const T* corners = regions + region * 4;
       const Bins columns(static_cast<double>(corners[0]), static_cast<double>(corners[2]), how, shape.out_width);
@@ -153,7 +159,7 @@ void AlignRegions(const RegionShape& shape, const RegionAlign& how, const T* ima
       for (int64_t bin = 0; bin < bins; ++bin)
         target[item * bins + bin] =
             PoolBin(shape, how, from, rows, columns, bin / shape.out_width, bin % shape.out_width);
-    }
+    });
   });
 }
 
@@ -184,7 +190,8 @@ void MaxPoolRegions(const RegionShape& shape, int64_t batch, double scale, const
                     ThreadPool& pool) {
   const int64_t plane = shape.height * shape.width, bins = shape.out_height * shape.out_width;
   pool.ParallelFor(shape.regions * shape.channels, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end; ++item) {
+    InParts(end - begin, 1, [&](int64_t done, int64_t) {
+      const int64_t item = begin + done;
       const T* numbers = regions + item / shape.channels * 5;
       const int64_t image = std::clamp<int64_t>(PixelAt(numbers[0], 1), 0, batch - 1);
       const int64_t left = PixelAt(numbers[1], scale), top = PixelAt(numbers[2], scale);
@@ -200,7 +207,7 @@ void MaxPoolRegions(const RegionShape& shape, int64_t batch, double scale, const
           for (int64_t x = columns.first; x < columns.last; ++x) largest = std::max(largest, from[y * shape.width + x]);
         target[item * bins + bin] = largest;
       }
-    }
+    });
   });
 }
 

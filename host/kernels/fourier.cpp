@@ -6,10 +6,14 @@
 #include <numbers>
 #include <utility>
 
+#include "base/cancellation.hpp"
+
 namespace deputy::host {
 namespace {
 
 bool IsPowerOfTwo(int64_t length) { return std::has_single_bit(static_cast<uint64_t>(length)); }
+
+constexpr int64_t kFourierPart = 1 << 18;  // of a long line: numbers after which a run may end
 
 // A complex number, with x += y * (re + i im) and similar operations on pairs.
 struct Complex {
@@ -33,15 +37,21 @@ void Fast(int64_t length, bool inverse, double* line, const double* roots) {
       std::swap(line[2 * i + 1], line[2 * j + 1]);
     }
   }
-  for (int64_t width = 2; width <= length; width *= 2)
-    for (int64_t start = 0; start < length; start += width)
-      for (int64_t k = 0; k < width / 2; ++k) {
+  for (int64_t width = 2; width <= length; width *= 2) {
+    const auto butterflies = [&](int64_t start, int64_t first, int64_t last) {
+      for (int64_t k = first; k < last; ++k) {
         Complex root = At(roots, k * (length / width));
         if (inverse) root.im = -root.im;
         const Complex even = At(line, start + k), odd = Times(At(line, start + k + width / 2), root);
         Put(line, start + k, {even.re + odd.re, even.im + odd.im});
         Put(line, start + k + width / 2, {even.re - odd.re, even.im - odd.im});
       }
+    };
+    InParts(length / width, std::max<int64_t>(1, kFourierPart / width), [&](int64_t begin, int64_t end) {
+      for (int64_t block = begin; block < end; ++block)
+        InParts(width / 2, kFourierPart, [&](int64_t first, int64_t last) { butterflies(block * width, first, last); });
+    });
+  }
 }
 
 }  // namespace
@@ -50,10 +60,12 @@ void Fast(int64_t length, bool inverse, double* line, const double* roots) {
 size_t FourierMemory(int64_t length) { return static_cast<size_t>(length) * (IsPowerOfTwo(length) ? 2 : 4); }
 
 void PrepareFourier(int64_t length, double* memory) {
-  for (int64_t k = 0; k < length; ++k) {
-    const double angle = -2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(length);
-    Put(memory, k, {std::cos(angle), std::sin(angle)});
-  }
+  InParts(length, kFourierPart, [&](int64_t first, int64_t last) {
+    for (int64_t k = first; k < last; ++k) {
+      const double angle = -2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(length);
+      Put(memory, k, {std::cos(angle), std::sin(angle)});
+    }
+  });
 }
 
 void Transform(int64_t length, bool inverse, double* line, double* memory) {
@@ -62,18 +74,25 @@ void Transform(int64_t length, bool inverse, double* line, double* memory) {
   } else {
     double* const copy = memory + 2 * length;
     std::copy_n(line, 2 * length, copy);
-    for (int64_t k = 0; k < length; ++k) {
+    const auto sum_of = [&](int64_t k) {
       Complex sum{0, 0};
-      for (int64_t n = 0, turn = 0; n < length; ++n) {
-        Complex root = At(memory, turn);
-        if (inverse) root.im = -root.im;
-        const Complex term = Times(At(copy, n), root);
-        sum = {sum.re + term.re, sum.im + term.im};
-        turn += k;
-        if (turn >= length) turn -= length;
-      }
-      Put(line, k, sum);
-    }
+      int64_t turn = 0;
+      InParts(length, kFourierPart, [&](int64_t first, int64_t last) {
+        for (int64_t n = first; n < last; ++n) {
+          Complex root = At(memory, turn);
+          if (inverse) root.im = -root.im;
+          const Complex term = Times(At(copy, n), root);
+          sum = {sum.re + term.re, sum.im + term.im};
+          turn += k;
+          if (turn >= length) turn -= length;
+        }
+      });
+      return sum;
+    };
+    InParts(length, std::max<int64_t>(1, kFourierPart / std::max<int64_t>(1, length)),
+            [&](int64_t first, int64_t last) {
+              for (int64_t k = first; k < last; ++k) Put(line, k, sum_of(k));
+            });
   }
   if (!inverse) return;
   for (int64_t i = 0; i < 2 * length; ++i) line[i] /= static_cast<double>(length);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/cancellation.hpp"
 #include "kernels/copy.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/grain.hpp"
@@ -213,6 +214,10 @@ Status GatherND(std::span<const int64_t> data_dims, const GatherTuples& tuples, 
   return {};
 }
 
+// Elements after which a scatter, which is one loop, looks whether the run has ended. Its indices have all been
+// checked.
+constexpr int64_t kScatterPart = 1 << 18;
+
 void ScatterElements(std::span<const int64_t> data_dims, std::span<const int64_t> index_dims, size_t axis,
                      const IndexList& indices, const void* updates, void* target, DType dtype,
                      ScatterReduction reduction) {
@@ -223,21 +228,27 @@ void ScatterElements(std::span<const int64_t> data_dims, std::span<const int64_t
   const int64_t row = index_dims[last], step = axis == last ? 0 : 1;
   DispatchStored(dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    for (int64_t i = 0; i < indices.count / row; ++i) {
+    const auto scatter_row = [&](int64_t i) {
       int64_t base = 0, rest = i;
       for (size_t d = last; d-- > 0;) {
         if (d != axis) base += rest % index_dims[d] * strides[d];
         rest /= index_dims[d];
       }
-      const T* from = static_cast<const T*>(updates) + i * row;
-      T* to = static_cast<T*>(target) + base;
-      if (indices.dtype == DType::kInt32)
-        ScatterRow(reduction, from, static_cast<const int32_t*>(indices.data) + i * row, row, data_dims[axis],
-                   strides[axis], step, to);
-      else
-        ScatterRow(reduction, from, static_cast<const int64_t*>(indices.data) + i * row, row, data_dims[axis],
-                   strides[axis], step, to);
-    }
+      InParts(row, kScatterPart, [&](int64_t begin, int64_t end) {
+        const int64_t first = i * row + begin;
+        const T* from = static_cast<const T*>(updates) + first;
+        T* to = static_cast<T*>(target) + base + begin * step;
+        if (indices.dtype == DType::kInt32)
+          ScatterRow(reduction, from, static_cast<const int32_t*>(indices.data) + first, end - begin, data_dims[axis],
+                     strides[axis], step, to);
+        else
+          ScatterRow(reduction, from, static_cast<const int64_t*>(indices.data) + first, end - begin, data_dims[axis],
+                     strides[axis], step, to);
+      });
+    };
+    InParts(indices.count / row, std::max<int64_t>(1, kScatterPart / row), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) scatter_row(i);
+    });
   });
 }
 
@@ -255,12 +266,15 @@ Status ScatterND(std::span<const int64_t> data_dims, size_t tuple, const IndexLi
     using T = typename decltype(tag)::Type;
     const T* from = static_cast<const T*>(updates);
     T* to = static_cast<T*>(target);
-    for (int64_t i = 0; i < indices.count / width; ++i) {
-      int64_t offset = 0;
-      for (size_t d = 0; d < tuple; ++d)
-        offset += Resolve(indices[i * width + static_cast<int64_t>(d)], data_dims[d]) * strides[d];
-      CombineSlice(reduction, from + i * slice, slice, to + offset);
-    }
+    InParts(indices.count / width, std::max<int64_t>(1, kScatterPart / std::max<int64_t>(1, slice)),
+            [&](int64_t begin, int64_t end) {
+              for (int64_t i = begin; i < end; ++i) {
+                int64_t offset = 0;
+                for (size_t d = 0; d < tuple; ++d)
+                  offset += Resolve(indices[i * width + static_cast<int64_t>(d)], data_dims[d]) * strides[d];
+                CombineSlice(reduction, from + i * slice, slice, to + offset);
+              }
+            });
   });
   return {};
 }

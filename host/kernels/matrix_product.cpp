@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "base/aligned.hpp"
+#include "base/memory_budget.hpp"
 #include "kernels/slots.hpp"
 #include "tensor/shape.hpp"
 
@@ -93,10 +93,12 @@ struct Shares {
     by_rows = matrices.m >= matrices.n;
     const int64_t length = std::max<int64_t>(1, by_rows ? matrices.m : matrices.n);
     const int64_t shared = threads == 1 || count >= 4 * threads ? 1 : (threads + count - 1) / count;
-    // A run can be cancelled between two products only, so none may take long. Packing the other operand again costs
-    // little compared with 256 rows or columns.
-    constexpr double kMostWork = 4e9;
-    const double parts = work / static_cast<double>(std::max<int64_t>(count, 1)) / kMostWork;
+    // A run can be cancelled between two products, and in a long one between its blocks, which products of vectors do
+    // not have. Packing the other operand again costs little compared with 256 rows or columns.
+    constexpr double kMostWork = 4e9, kMostVectorWork = 1e8;
+    const bool is_vector = std::min(matrices.m, matrices.n) <= 3;
+    const double parts =
+        work / static_cast<double>(std::max<int64_t>(count, 1)) / (is_vector ? kMostVectorWork : kMostWork);
     const double most_parts = static_cast<double>(length / 256);
     const int64_t wanted = std::max(shared, static_cast<int64_t>(std::min(parts, most_parts)));
     int64_t block = 16;  // a multiple of the rows of a register block
@@ -155,7 +157,7 @@ PackedMatrix PackMatrix(const linalg::GemmArgs<float>& product) {
   const int64_t panel = linalg::PanelWidth<float>(), columns = (product.n + panel - 1) / panel * panel;
   PackedMatrix packed;
   packed.level = linalg::ActiveLevel();
-  packed.panels = AllocateAligned(static_cast<size_t>(columns * product.k) * sizeof(float));
+  packed.panels = AllocateWeights(static_cast<size_t>(columns * product.k) * sizeof(float));
   if (packed.panels != nullptr) linalg::PackRight(product, reinterpret_cast<float*>(packed.panels.get()));
   return packed;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "base/cancellation.hpp"
 #include "kernels/linalg/rows.hpp"
 
 namespace deputy::host {
@@ -24,33 +25,43 @@ template <class T>
 Statistics StatisticsOf(const T* x, int64_t size, double epsilon) {
   const double count = static_cast<double>(size);
   double mean = 0, squares = 0;
-  if constexpr (std::is_same_v<T, float>) {
-    mean = linalg::Sum(x, size) / count;
-    squares = linalg::SumOfSquares(x, size, mean);
-  } else {
-    for (int64_t i = 0; i < size; ++i) mean += x[i];
-    mean /= count;
-    for (int64_t i = 0; i < size; ++i) squares += (x[i] - mean) * (x[i] - mean);
-  }
+  InParts(size, kLongRow, [&](int64_t begin, int64_t end) {
+    if constexpr (std::is_same_v<T, float>)
+      mean += linalg::Sum(x + begin, end - begin);
+    else
+      for (int64_t i = begin; i < end; ++i) mean += x[i];
+  });
+  mean /= count;
+  InParts(size, kLongRow, [&](int64_t begin, int64_t end) {
+    if constexpr (std::is_same_v<T, float>)
+      squares += linalg::SumOfSquares(x + begin, end - begin, mean);
+    else
+      for (int64_t i = begin; i < end; ++i) squares += (x[i] - mean) * (x[i] - mean);
+  });
   return {mean, 1 / std::sqrt(squares / count + epsilon)};
 }
 
 template <class T>
 void ScaleRow(const T* x, T factor, T offset, int64_t size, T* y) {
-  if constexpr (std::is_same_v<T, float>)
-    linalg::Apply(linalg::RowFunction::kAffine, x, size, factor, offset, y);
-  else
-    for (int64_t i = 0; i < size; ++i) y[i] = x[i] * factor + offset;
+  InParts(size, kLongRow, [&](int64_t begin, int64_t end) {
+    if constexpr (std::is_same_v<T, float>)
+      linalg::Apply(linalg::RowFunction::kAffine, x + begin, end - begin, factor, offset, y + begin);
+    else
+      for (int64_t i = begin; i < end; ++i) y[i] = x[i] * factor + offset;
+  });
 }
 
 template <class T>
 void NormalizeRow(const LayerNormalization<T>& args, const T* x, T mean, T inverse, T* y) {
-  if constexpr (std::is_same_v<T, float>) {
-    linalg::Normalize(x, args.size, mean, inverse, args.scale, args.bias, y);
-  } else {
-    for (int64_t i = 0; i < args.size; ++i)
-      y[i] = (x[i] - mean) * inverse * args.scale[i] + (args.bias == nullptr ? T(0) : args.bias[i]);
-  }
+  InParts(args.size, kLongRow, [&](int64_t begin, int64_t end) {
+    if constexpr (std::is_same_v<T, float>) {
+      linalg::Normalize(x + begin, end - begin, mean, inverse, args.scale + begin,
+                        args.bias == nullptr ? nullptr : args.bias + begin, y + begin);
+    } else {
+      for (int64_t i = begin; i < end; ++i)
+        y[i] = (x[i] - mean) * inverse * args.scale[i] + (args.bias == nullptr ? T(0) : args.bias[i]);
+    }
+  });
 }
 
 constexpr int64_t kNormalizationGrain = 8192;
@@ -92,8 +103,10 @@ void InstanceNormalize(const ChannelShape& shape, const T* x, const T* scale, co
         ScaleRow(from, static_cast<T>(factor), static_cast<T>(shift - mean * factor), shape.size, to);
         continue;
       }
-      for (int64_t i = 0; i < shape.size; ++i)
-        to[i] = static_cast<T>((static_cast<double>(from[i]) - mean) * factor + shift);
+      InParts(shape.size, kLongRow, [&](int64_t first, int64_t last) {
+        for (int64_t i = first; i < last; ++i)
+          to[i] = static_cast<T>((static_cast<double>(from[i]) - mean) * factor + shift);
+      });
     }
   });
 }
@@ -163,9 +176,13 @@ void RootMeanSquareNormalize(int64_t rows, int64_t size, double epsilon, const T
       const T* from = x + row * size;
       T* to = y + row * size;
       double sum = 0;
-      for (int64_t i = 0; i < size; ++i) sum += static_cast<double>(from[i]) * static_cast<double>(from[i]);
+      InParts(size, kLongRow, [&](int64_t first, int64_t last) {
+        for (int64_t i = first; i < last; ++i) sum += static_cast<double>(from[i]) * static_cast<double>(from[i]);
+      });
       const T factor = static_cast<T>(1 / std::sqrt(sum / static_cast<double>(size) + epsilon));
-      for (int64_t i = 0; i < size; ++i) to[i] = from[i] * factor * scale[i];
+      InParts(size, kLongRow, [&](int64_t first, int64_t last) {
+        for (int64_t i = first; i < last; ++i) to[i] = from[i] * factor * scale[i];
+      });
     }
   });
 }
@@ -176,15 +193,19 @@ void NormNormalize(const AxisView& view, int p, const T* x, T* y, ThreadPool& po
     for (int64_t line = begin; line < end; ++line) {
       const int64_t first = line / view.inner * view.extent * view.inner + line % view.inner;
       double sum = 0;
-      for (int64_t i = 0; i < view.extent; ++i) {
-        const double value = static_cast<double>(x[first + i * view.inner]);
-        sum += p == 1 ? std::fabs(value) : value * value;
-      }
+      InParts(view.extent, kLongRow, [&](int64_t from, int64_t to) {
+        for (int64_t i = from; i < to; ++i) {
+          const double value = static_cast<double>(x[first + i * view.inner]);
+          sum += p == 1 ? std::fabs(value) : value * value;
+        }
+      });
       const double norm = p == 1 ? sum : std::sqrt(sum);
-      for (int64_t i = 0; i < view.extent; ++i) {
-        const int64_t at = first + i * view.inner;
-        y[at] = norm == 0 ? x[at] : static_cast<T>(static_cast<double>(x[at]) / norm);
-      }
+      InParts(view.extent, kLongRow, [&](int64_t from, int64_t to) {
+        for (int64_t i = from; i < to; ++i) {
+          const int64_t at = first + i * view.inner;
+          y[at] = norm == 0 ? x[at] : static_cast<T>(static_cast<double>(x[at]) / norm);
+        }
+      });
     }
   });
 }

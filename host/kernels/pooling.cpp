@@ -4,6 +4,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/cancellation.hpp"
 #include "kernels/linalg/rows.hpp"
 #include "kernels/plane.hpp"
 
@@ -218,6 +219,19 @@ linalg::PoolArgs PlaneOf(const PoolShape& shape, bool largest) {
   return plane;
 }
 
+// A plane in bands of rows, none of which takes long.
+void PoolPlane(const linalg::PoolArgs& all) {
+  constexpr int64_t kMostWork = int64_t{1} << 26;
+  const int64_t row_work = std::max<int64_t>(1, all.out[1] * all.kernel[0] * all.kernel[1]);
+  InParts(all.out[0], std::max<int64_t>(1, kMostWork / row_work), [&](int64_t begin, int64_t end) {
+    linalg::PoolArgs band = all;
+    band.out[0] = end - begin;
+    band.y += begin * all.out[1];
+    band.pads[0] -= begin * all.strides[0];
+    linalg::Pool(band);
+  });
+}
+
 // Calls fn(plane) over the pool.
 template <class F>
 void ForEachPlane(const PoolShape& shape, ThreadPool& pool, F fn) {
@@ -246,7 +260,7 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
         linalg::PoolArgs one = all;
         one.x = x + plane * in_size;
         one.y = y + plane * out_size;
-        linalg::Pool(one);
+        PoolPlane(one);
         for (int64_t row = 0; may_have_empty_windows && row < one.out[0]; ++row)
           FillEmptyWindows(shape, RowWindow(shape, row), one.y + row * one.out[1]);
       });
@@ -325,7 +339,7 @@ void AveragePool(const PoolShape& shape, const T* x, T* y, PoolDivisor divisor, 
         linalg::PoolArgs one = all;
         one.x = x + plane * in_size;
         one.y = y + plane * out_size;
-        linalg::Pool(one);
+        PoolPlane(one);
         for (int64_t row = 0; row < one.out[0]; ++row) DivideRow(shape, row, divisor, one.y + row * one.out[1]);
       });
       return;
@@ -344,7 +358,9 @@ void GlobalMaxPool(int64_t planes, int64_t size, const T* x, T* y, ThreadPool& p
   pool.ParallelFor(planes, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, size)), [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
       T best = EmptyMaximum<T>();
-      for (int64_t i = 0; i < size; ++i) best = x[p * size + i] > best ? x[p * size + i] : best;
+      InParts(size, kLongRow, [&](int64_t first, int64_t last) {
+        for (int64_t i = first; i < last; ++i) best = x[p * size + i] > best ? x[p * size + i] : best;
+      });
       y[p] = best;
     }
   });
@@ -355,10 +371,12 @@ void GlobalAveragePool(int64_t planes, int64_t size, const T* x, T* y, ThreadPoo
   pool.ParallelFor(planes, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, size)), [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
       double sum = 0;
-      if constexpr (std::is_same_v<T, float>)
-        sum = linalg::Sum(x + p * size, size);
-      else
-        for (int64_t i = 0; i < size; ++i) sum += x[p * size + i];
+      InParts(size, kLongRow, [&](int64_t first, int64_t last) {
+        if constexpr (std::is_same_v<T, float>)
+          sum += linalg::Sum(x + p * size + first, last - first);
+        else
+          for (int64_t i = first; i < last; ++i) sum += x[p * size + i];
+      });
       y[p] = static_cast<T>(sum / static_cast<double>(size));
     }
   });

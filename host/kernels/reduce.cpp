@@ -9,6 +9,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/cancellation.hpp"
 #include "kernels/cast.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/linalg/rows.hpp"
@@ -178,10 +179,12 @@ float ReduceFloatRuns(const ReducePlan& plan, const float* source) {
   const int64_t run = plan.reduced.dims[last];
   double sum = 0;
   ForEachOffset(plan.reduced, last, [&](int64_t offset) {
-    if constexpr (kOp == ReduceOp::kSum || kOp == ReduceOp::kMean)
-      sum += linalg::Sum(source + offset, run);
-    else
-      sum += linalg::SumOfSquares(source + offset, run, 0);
+    InParts(run, kLongRow, [&](int64_t begin, int64_t end) {
+      if constexpr (kOp == ReduceOp::kSum || kOp == ReduceOp::kMean)
+        sum += linalg::Sum(source + offset + begin, end - begin);
+      else
+        sum += linalg::SumOfSquares(source + offset + begin, end - begin, 0);
+    });
   });
   if constexpr (kOp == ReduceOp::kMean) sum /= static_cast<double>(plan.reduced.count);
   if constexpr (kOp == ReduceOp::kL2) sum = std::sqrt(sum);
@@ -191,15 +194,18 @@ float ReduceFloatRuns(const ReducePlan& plan, const float* source) {
 template <class A, class T>
 T ReduceRuns(const ReducePlan& plan, const T* source) {
   constexpr size_t kLanes = 8;
+  constexpr int64_t kPart = 1 << 20;  // a multiple of the lanes
   A lanes[kLanes];
   const size_t rank = plan.reduced.rank;
   const int64_t run = rank == 0 ? 1 : plan.reduced.dims[rank - 1];
   ForEachOffset(plan.reduced, rank == 0 ? 0 : rank - 1, [&](int64_t offset) {
-    const T* from = source + offset;
-    int64_t i = 0;
-    for (; i + static_cast<int64_t>(kLanes) <= run; i += kLanes)
-      for (size_t lane = 0; lane < kLanes; ++lane) lanes[lane].Add(from[i + static_cast<int64_t>(lane)]);
-    for (; i < run; ++i) lanes[0].Add(from[i]);
+    InParts(run, kPart, [&](int64_t begin, int64_t end) {
+      const T* from = source + offset;
+      int64_t i = begin;
+      for (; i + static_cast<int64_t>(kLanes) <= end; i += kLanes)
+        for (size_t lane = 0; lane < kLanes; ++lane) lanes[lane].Add(from[i + static_cast<int64_t>(lane)]);
+      for (; i < end; ++i) lanes[0].Add(from[i]);
+    });
   });
   for (size_t lane = 1; lane < kLanes; ++lane) lanes[0].Merge(lanes[lane]);
   return lanes[0].Finish(plan.reduced.count);

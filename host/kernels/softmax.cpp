@@ -4,6 +4,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/cancellation.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/linalg/rows.hpp"
 #include "kernels/reduce.hpp"
@@ -43,27 +44,47 @@ T SumOf(const T* row, int64_t count) {
 // The maximum may ignore NaN: the element itself makes the sum NaN.
 template <class T>
 void SoftmaxRow(const T* from, T* to, int64_t count) {
-  if constexpr (std::is_same_v<T, float>) return linalg::Softmax(from, count, to);
-  const T largest = LargestOf(from, count);
-  for (int64_t i = 0; i < count; ++i) to[i] = ExpOf(from[i] - largest);
-  const T scale = T{1} / SumOf(to, count);
-  for (int64_t i = 0; i < count; ++i) to[i] *= scale;
+  if constexpr (std::is_same_v<T, float>) {
+    if (count <= kLongRow) return linalg::Softmax(from, count, to);
+  }
+  constexpr int64_t kBlock = 1024;
+  T largest = -std::numeric_limits<T>::infinity();
+  double sum = 0;  // of short sums
+  InParts(count, kLongRow,
+          [&](int64_t begin, int64_t end) { largest = std::max(largest, LargestOf(from + begin, end - begin)); });
+  InParts(count, kLongRow, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[i] = ExpOf(from[i] - largest);
+    for (int64_t at = begin; at < end; at += kBlock)
+      sum += static_cast<double>(SumOf(to + at, std::min(kBlock, end - at)));
+  });
+  const T scale = static_cast<T>(1 / sum);
+  InParts(count, kLongRow, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[i] *= scale;
+  });
 }
 
 template <class T>
 void LogSoftmaxRow(const T* from, T* to, int64_t count) {
-  if constexpr (std::is_same_v<T, float>) return linalg::LogSoftmax(from, count, to);
+  if constexpr (std::is_same_v<T, float>) {
+    if (count <= kLongRow) return linalg::LogSoftmax(from, count, to);
+  }
   constexpr int64_t kBlock = 256;
   T powers[kBlock];  // not in `to`, which may be the source
-  const T largest = LargestOf(from, count);
-  T sum = 0;
-  for (int64_t at = 0; at < count; at += kBlock) {
-    const int64_t block = std::min(kBlock, count - at);
-    for (int64_t i = 0; i < block; ++i) powers[i] = ExpOf(from[at + i] - largest);
-    sum += SumOf(powers, block);
-  }
-  const T log_sum = std::log(sum);
-  for (int64_t i = 0; i < count; ++i) to[i] = from[i] - largest - log_sum;
+  T largest = -std::numeric_limits<T>::infinity();
+  double sum = 0;  // of short sums
+  InParts(count, kLongRow,
+          [&](int64_t begin, int64_t end) { largest = std::max(largest, LargestOf(from + begin, end - begin)); });
+  InParts(count, kLongRow, [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; at += kBlock) {
+      const int64_t block = std::min(kBlock, end - at);
+      for (int64_t i = 0; i < block; ++i) powers[i] = ExpOf(from[at + i] - largest);
+      sum += static_cast<double>(SumOf(powers, block));
+    }
+  });
+  const T log_sum = static_cast<T>(std::log(sum));
+  InParts(count, kLongRow, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[i] = from[i] - largest - log_sum;
+  });
 }
 
 // Adjacent columns side by side; begin and end count columns of all outer positions.
@@ -165,11 +186,13 @@ void CumulativeSumRange(const AxisView& view, bool exclusive, bool reverse, cons
     int64_t offset = at / view.inner * view.extent * view.inner + at % view.inner;
     if (reverse) offset += (view.extent - 1) * view.inner;
     Sum sum = 0;
-    for (int64_t k = 0; k < view.extent; ++k, offset += step) {
-      const Sum next = sum + static_cast<Sum>(source[offset]);
-      target[offset] = static_cast<T>(exclusive ? sum : next);
-      sum = next;
-    }
+    InParts(view.extent, kLongRow, [&](int64_t first, int64_t last) {
+      for (int64_t k = first; k < last; ++k, offset += step) {
+        const Sum next = sum + static_cast<Sum>(source[offset]);
+        target[offset] = static_cast<T>(exclusive ? sum : next);
+        sum = next;
+      }
+    });
   }
 }
 

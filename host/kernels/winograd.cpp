@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "base/aligned.hpp"
+#include "base/memory_budget.hpp"
 #include "kernels/convolution.hpp"
 #include "kernels/linalg/linalg.hpp"
 #include "kernels/slots.hpp"
@@ -70,7 +70,7 @@ bool SuitsWinograd(const ConvolutionShape& shape) {
 AlignedBytes TransformWeights(const ConvolutionShape& shape, const float* weights) {
   const linalg::WinogradArgs args = ArgsOf(shape);
   const int64_t filters = args.filters * args.channels;
-  AlignedBytes bytes = AllocateAligned(static_cast<size_t>(shape.group * kPoints * filters) * sizeof(float));
+  AlignedBytes bytes = AllocateWeights(static_cast<size_t>(shape.group * kPoints * filters) * sizeof(float));
   float* const to = reinterpret_cast<float*>(bytes.get());
   for (int64_t group = 0; to != nullptr && group < shape.group; ++group)
     linalg::PackWinograd(weights + group * 9 * filters, args, to + group * kPoints * filters);

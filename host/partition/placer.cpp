@@ -28,6 +28,7 @@ class Placer {
     std::iota(whole_.order.begin(), whole_.order.end(), NodeId{0});
   }
 
+  // All but the regions.
   Result<Placement> Run() {
     DEPUTY_ASSIGN_OR_RETURN(const Clustering clustering, FindStableClusters());
     DEPUTY_ASSIGN_OR_RETURN(Placement placement, builder_.Build(clustering));
@@ -36,11 +37,7 @@ class Placer {
       if (estimate != estimates_.end()) placed.estimate = std::make_shared<const Estimate>(estimate->second);
     }
     placement.verdicts = assignment_.TakeVerdicts();
-    Status status = PlaceRegions(placement);
-    if (status.ok()) status = CheckPlacement(graph_, placement);
-    if (status.ok()) return placement;
-    ReleaseClaims(placement, delegates_);
-    return status;
+    return placement;
   }
 
  private:
@@ -120,17 +117,6 @@ class Placer {
     return found->second;
   }
 
-  Status PlaceRegions(Placement& placement) {
-    for (NodeId node = 0; node < graph_.nodes.size(); ++node)
-      for (const Region& region : graph_.nodes[node].regions) {
-        Result<Placement> placed = Place(*region.body, delegates_, options_, support_);
-        if (!placed.ok())
-          return std::move(placed).status().At(Describe(graph_, node) + ", region '" + region.name + "'");
-        placement.regions[node].push_back(std::move(placed).value());
-      }
-    return {};
-  }
-
   // Delegates that keep giving nodes back would make the time quadratic.
   static constexpr int kMostEstimateRounds = 16;
 
@@ -145,13 +131,35 @@ class Placer {
   int estimate_rounds_ = 0;
 };
 
+// Its frame is gone before the regions are placed, which may be nested.
+[[gnu::noinline]] Result<Placement> PlaceNodes(const Graph& graph, std::span<Delegate* const> delegates,
+                                               const PlacementOptions& options, SupportMatrix& support) {
+  return Placer(graph, delegates, options, support).Run();
+}
+
+Status PlaceRegions(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options,
+                    SupportMatrix& support, Placement& placement) {
+  for (NodeId node = 0; node < graph.nodes.size(); ++node)
+    for (const Region& region : graph.nodes[node].regions) {
+      Result<Placement> placed = Place(*region.body, delegates, options, support);
+      if (!placed.ok()) return std::move(placed).status().At(Describe(graph, node) + ", region '" + region.name + "'");
+      placement.regions[node].push_back(std::move(placed).value());
+    }
+  return {};
+}
+
 }  // namespace
 
 Result<Placement> Place(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options,
                         SupportMatrix& support) {
   if (delegates.empty() || options.delegates.size() != delegates.size())
     return Error(StatusCode::kInternal, "placement needs the CPU, and rules for every delegate");
-  return Placer(graph, delegates, options, support).Run();
+  DEPUTY_ASSIGN_OR_RETURN(Placement placement, PlaceNodes(graph, delegates, options, support));
+  Status status = PlaceRegions(graph, delegates, options, support, placement);
+  if (status.ok()) status = CheckPlacement(graph, placement);
+  if (status.ok()) return placement;
+  ReleaseClaims(placement, delegates);
+  return status;
 }
 
 void ReleaseClaims(Placement& placement, std::span<Delegate* const> delegates) {

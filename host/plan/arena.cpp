@@ -1,6 +1,8 @@
 // AssignOffsets: one walk over the steps with a list of free holes, or, for lives known by pairs, the largest first.
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "base/aligned.hpp"
@@ -18,48 +20,53 @@ class Holes {
     if (bytes > SIZE_MAX - end_) too_large_ = true;
     if (too_large_) return 0;
     // The smallest hole that fits; ties at the lowest offset, so that the result does not depend on history.
-    auto best = holes_.end();
-    for (auto it = holes_.begin(); it != holes_.end(); ++it)
-      if (it->second >= bytes && (best == holes_.end() || it->second < best->second)) best = it;
-    if (best == holes_.end()) {
+    const auto best = by_size_.lower_bound({bytes, 0});
+    if (best == by_size_.end()) {
+      size_t offset = end_;
       // Extends the hole at the very end, if there is one.
-      if (!holes_.empty() && std::prev(holes_.end())->first + std::prev(holes_.end())->second == end_) {
-        const size_t offset = std::prev(holes_.end())->first;
-        holes_.erase(std::prev(holes_.end()));
-        end_ = offset + bytes;
-        return offset;
-      }
-      const size_t offset = end_;
-      end_ += bytes;
+      if (!holes_.empty() && std::prev(holes_.end())->first + std::prev(holes_.end())->second == end_)
+        offset = Remove(std::prev(holes_.end()));
+      end_ = offset + bytes;
       return offset;
     }
-    const auto [offset, size] = *best;
-    holes_.erase(best);
-    if (size > bytes) holes_[offset + bytes] = size - bytes;
+    const auto [size, offset] = *best;
+    Remove(holes_.find(offset));
+    if (size > bytes) Add(offset + bytes, size - bytes);
     return offset;
   }
 
   void Give(size_t offset, size_t bytes) {
     if (too_large_) return;
-    auto next = holes_.lower_bound(offset);
+    const auto next = holes_.lower_bound(offset);
+    const auto before = next == holes_.begin() ? holes_.end() : std::prev(next);
     if (next != holes_.end() && offset + bytes == next->first) {
       bytes += next->second;
-      next = holes_.erase(next);
+      Remove(next);
     }
-    if (next != holes_.begin()) {
-      const auto before = std::prev(next);
-      if (before->first + before->second == offset) {
-        before->second += bytes;
-        return;
-      }
+    if (before != holes_.end() && before->first + before->second == offset) {
+      bytes += before->second;
+      offset = Remove(before);
     }
-    holes_[offset] = bytes;
+    Add(offset, bytes);
   }
 
   size_t end() const { return too_large_ ? SIZE_MAX : end_; }
 
  private:
-  std::map<size_t, size_t> holes_;  // offset to size; never adjacent
+  void Add(size_t offset, size_t bytes) {
+    holes_.emplace(offset, bytes);
+    by_size_.emplace(bytes, offset);
+  }
+  // Returns its offset.
+  size_t Remove(std::map<size_t, size_t>::iterator hole) {
+    const size_t offset = hole->first;
+    by_size_.erase({hole->second, offset});
+    holes_.erase(hole);
+    return offset;
+  }
+
+  std::map<size_t, size_t> holes_;               // offset to size; never adjacent
+  std::set<std::pair<size_t, size_t>> by_size_;  // the same: size and offset
   size_t end_ = 0;
   bool too_large_ = false;
 };

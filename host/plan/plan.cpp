@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/log.hpp"
+#include "base/memory_budget.hpp"
 #include "graph/graph.hpp"
 #include "partition/placer.hpp"
 #include "plan/executable_maker.hpp"
@@ -31,6 +32,7 @@ class Compiler {
   }
 
   Result<std::shared_ptr<const Plan>> Run(std::shared_ptr<const Graph> graph, bool top_level) {
+    const WeightMemoryScope weights(sources_.weight_limit);
     // Each iteration but the last takes a partition from a delegate for good.
     for (;;) {
       DEPUTY_ASSIGN_OR_RETURN(Placement placement, Place(*graph, raw_, options_, support_));
@@ -106,7 +108,10 @@ class Compiler {
     }
     plan->placement = std::move(placement);
     placement = Placement();
+    // Fused nodes take the place of others, whose weights go away.
+    const WeightMemoryScope fused(sources_.weight_limit);
     CompletePlan(*plan, delegates_, top_level);
+    DEPUTY_RETURN_IF_ERROR(WeightMemoryScope::Check());
     return plan;
   }
 
@@ -136,6 +141,8 @@ class Compiler {
     if (token != nullptr && token->Due() &&
         (why.code() == StatusCode::kCancelled || why.code() == StatusCode::kDeadlineExceeded))
       return why;
+    if (Status refused = WeightMemoryScope::Check(); !refused.ok())
+      return std::move(refused).At(Describe(*view.graph, spec.nodes.front()));
     refused_ = true;
     if (placed.delegate + 1 != delegates_.size())
       Log(LogLevel::kWarning, "{} refused partition {} ({} nodes) at compile: {}; the next delegate takes it",
@@ -367,6 +374,9 @@ void CompletePlan(Plan& plan, std::span<const std::shared_ptr<Delegate>> delegat
     return delegates[plan.placement.partitions[step.partition].delegate]->overlaps();
   });
   PlanBuffers(plan, plan.overlaps ? StepOrder(plan) : StepOrder(), delegates.size() - 1, top_level);
+  plan.weight_bytes = 0;
+  for (const Step& step : plan.steps)
+    if (step.executable != nullptr) plan.weight_bytes += step.executable->weight_bytes();
 }
 
 std::vector<std::string> NamesOf(std::span<const std::shared_ptr<Delegate>> delegates) {

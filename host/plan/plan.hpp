@@ -81,6 +81,7 @@ struct Plan {
   std::vector<Slot> slots;                  // per value
   std::vector<Step> steps;
   size_t arena_bytes = 0;
+  size_t weight_bytes = 0;  // that the executables of its steps keep in forms of their own
   // The steps may run in every order that their waits allow, also at once; else only one after another.
   bool overlaps = false;
 };
@@ -108,6 +109,7 @@ struct PlanSources {
   std::span<const std::shared_ptr<DelegateHealth>> health = {};
   VerdictSources verdicts = {};
   std::function<void(const CompileProgress&)> progress = {};  // may be empty
+  size_t weight_limit = SIZE_MAX;                             // of the weight_bytes of a plan and its branches
 };
 
 // Null where a failure of the step ends the run and no run is verified.

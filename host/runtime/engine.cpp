@@ -102,6 +102,9 @@ class EngineBuilder {
       }
       return Status(StatusCode::kNotSupported, "no delegate infers the types of the operator");
     };
+    engine_->limits = {static_cast<uint64_t>(*config.limits.loop_steps),
+                       static_cast<uint64_t>(config.limits.timeout->count()) * 1000,
+                       static_cast<size_t>(config.limits.memory->count)};
     engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
     AddRules(config.placement.rules);
     if (!state_.replaced) engine_->node_globs = NodeGlobs(config);
@@ -276,7 +279,9 @@ class EngineBuilder {
 
   Result<std::unique_ptr<Delegate>> Open(const Entry& entry, const PluginEntry& provider, const OpenRequest& request) {
     if (state_.factory != nullptr) return state_.factory->Open(request);
-    if (!IsIsolated(entry, provider, *state_.config.plugins.trust)) return registry_.Open(request);
+    // What the checks look for happens in the process of the plugin.
+    const bool trusts_all = *state_.config.plugins.trust == Trust::kAny || request.check;
+    if (!IsIsolated(entry, provider, trusts_all)) return registry_.Open(request);
     DEPUTY_ASSIGN_OR_RETURN(const LoadedPlugin::Expected file, registry_.FileOf(entry.delegate));
     RemotePluginOptions options{WorkerProgram(), file.path};
     options.sandbox = *state_.config.plugins.sandbox;
@@ -345,7 +350,7 @@ PassOptions PassOptionsOf(const PassesConfig& config) {
 
 std::unique_ptr<Store> OpenStore(const Config& config) {
   std::optional<std::filesystem::path> folder = CacheFolder(*config.cache.dir);
-  if (!folder) return nullptr;
+  if (!folder || config.cache.max->count == 0) return nullptr;  // the latter where the configuration is wrong
   return std::make_unique<Store>(StoreOptions{*std::move(folder), static_cast<uint64_t>(config.cache.max->count)});
 }
 

@@ -37,6 +37,13 @@ struct DumpSettings {
   std::filesystem::path folder;
 };
 
+// `limits: {...}`; 0: no limit.
+struct SessionLimits {
+  uint64_t loop_steps = 0;
+  uint64_t timeout_ns = 0;
+  size_t memory_bytes = 0;
+};
+
 struct Engine {
   std::shared_ptr<ThreadPool> pool;
   std::vector<std::shared_ptr<Delegate>> delegates;         // in order; the CPU is last
@@ -49,6 +56,7 @@ struct Engine {
   std::vector<ToleranceSettings> tolerances;
   std::vector<std::optional<Digest>> identities, verdict_scopes;
   std::shared_ptr<IncidentLog> incidents;
+  SessionLimits limits;
   PassOptions passes;
   PlacementOptions placement;
   std::vector<Setting<std::string>> node_globs;  // of all rules

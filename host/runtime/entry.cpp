@@ -85,9 +85,9 @@ std::vector<std::string> Texts(const List<Setting<std::string>>& list) {
   return texts;
 }
 
-bool IsIsolated(const Entry& entry, const PluginEntry& provider, Trust trust) {
+bool IsIsolated(const Entry& entry, const PluginEntry& provider, bool trusts_all) {
   if (entry.isolation != Isolation::kAuto || provider.path.empty()) return entry.isolation == Isolation::kProcess;
-  return HasLimit(entry) || !(provider.listed || trust == Trust::kAny);
+  return HasLimit(entry) || !(provider.listed || trusts_all);
 }
 
 Entry EntryFromConfig(const DelegateConfig& config) {

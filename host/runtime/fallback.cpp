@@ -79,7 +79,7 @@ ModelFallback::~ModelFallback() {
 }
 
 Result<std::unique_ptr<Execution>> ModelFallback::CreateAlternative(const Plan& plan, const Step& step,
-                                                                    const Status& why) {
+                                                                    const Status& why, const ExecutionMemory& memory) {
   const std::lock_guard lock(engine_->load_mutex);
   std::shared_ptr<const Plan>& alternative = step.health->alternative;
   if (alternative == nullptr) {
@@ -92,7 +92,7 @@ Result<std::unique_ptr<Execution>> ModelFallback::CreateAlternative(const Plan& 
     }
     alternative = std::move(made).value();
   }
-  return Execution::Create(alternative, this);
+  return Execution::Create(alternative, this, memory);
 }
 
 void ModelFallback::Report(const Plan& plan, const Step& step, const Status& why, const Status& result) {
@@ -143,6 +143,7 @@ PlanSources ModelFallback::Sources() const {
                       engine_->health,
                       {engine_->verdicts.get(), engine_->verdict_scopes, digest_ ? &*digest_ : nullptr}};
   if (engine_->progress) sources.progress = CompileReporter(*engine_, model_);
+  if (engine_->limits.memory_bytes != 0) sources.weight_limit = engine_->limits.memory_bytes;
   return sources;
 }
 

@@ -48,7 +48,8 @@ class ModelFallback final : public StepFallback {
       : model_(std::move(model)), engine_(std::move(engine)) {}
   ~ModelFallback() override;
 
-  Result<std::unique_ptr<Execution>> CreateAlternative(const Plan& plan, const Step& step, const Status& why) override;
+  Result<std::unique_ptr<Execution>> CreateAlternative(const Plan& plan, const Step& step, const Status& why,
+                                                       const ExecutionMemory& memory) override;
   void Report(const Plan& plan, const Step& step, const Status& why, const Status& result) override;
   Status Verify(const StepRun& run, const CancellationToken& token) override;
 

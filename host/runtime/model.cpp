@@ -109,6 +109,7 @@ Model::Model(const Model&) = default;
 Model& Model::operator=(const Model&) = default;
 
 Status Model::Build(const std::string& path, const Context& context, const BuildOptions& options) {
+  if (context.state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the context was moved from");
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<host::Engine> engine, context.state_->Open());
   Result<std::shared_ptr<const host::MappedFile>> file = host::MappedFile::Open(path);
   if (!file.ok()) return std::move(file).status().WithCode(StatusCode::kModel);
@@ -128,6 +129,7 @@ Status Model::Build(const std::string& path, const Context& context, const Build
 
 Status Model::Build(const void* data, size_t size, ModelType type, const Context& context,
                     const BuildOptions& options) {
+  if (context.state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the context was moved from");
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<host::Engine> engine, context.state_->Open());
   if (data == nullptr && size != 0) return Error(StatusCode::kInvalidArgument, "the model data must not be null");
   auto state = std::make_shared<State>();

@@ -1,4 +1,6 @@
 // deputy::Session: checks and binds the caller's tensors, runs, returns the results.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -7,6 +9,7 @@
 #include <span>
 #include <unordered_set>
 
+#include "config/scalar.hpp"
 #include "execute/execution.hpp"
 #include "runtime/dump.hpp"
 #include "runtime/events.hpp"
@@ -39,9 +42,12 @@ struct Session::State {
   std::vector<uint64_t> busy_ns;  // of the devices before the current run, if it is profiled
   uint64_t begin_ns = 0;          // of the current run
   std::chrono::nanoseconds timeout{0};
-  host::CancellationToken stop;           // of the current run
-  std::atomic<uint64_t> cancelled_ns{0};  // time at which the current run was cancelled; 0: it was not
-  host::CancelHook cancel_hook;           // of the delegate that runs
+  bool timeout_is_configured = true;           // false: SetTimeout has set it
+  host::LoopSteps loop_steps;                  // of the current run
+  std::shared_ptr<host::MemoryBudget> budget;  // of the execution; null: there is no limit
+  host::CancellationToken stop;                // of the current run
+  std::atomic<uint64_t> cancelled_ns{0};       // time at which the current run was cancelled; 0: it was not
+  host::CancelHook cancel_hook;                // of the delegate that runs
   host::RunHints hints;
 
   // Computes the outputs for `inputs`; those that are not tensors are taken by TakeValues.
@@ -61,6 +67,8 @@ struct Session::State {
   bool times_steps() const { return profiling || wants_events; }
   // The token of the run that has begun.
   host::CancellationToken BeginStop();
+  // Of a run that failed: what to change if it was a limit of time.
+  Status WithLimit(Status status) const;
 };
 
 namespace {
@@ -128,13 +136,19 @@ Result<ModelValue> Apart(const ModelValue& value, const std::unordered_set<const
 
 Status Session::State::Prepare(std::vector<Shape> wanted) {
   DEPUTY_ASSIGN_OR_RETURN(Model::State::ShapedPlan planned, model->PlanFor(wanted));
+  // Of this execution alone: it takes the place of another one.
+  std::shared_ptr<host::MemoryBudget> limit;
+  if (const size_t bytes = model->engine->limits.memory_bytes; bytes != 0)
+    limit = std::make_shared<host::MemoryBudget>(bytes);
+  DEPUTY_RETURN_IF_ERROR(host::TakeOutputs(*planned.plan, limit.get()).At(model->name));
   Result<std::unique_ptr<Execution>> made = [&] {
     std::lock_guard lock(model->engine->load_mutex);
-    return Execution::Create(std::move(planned.plan), model->fallback.get());
+    return Execution::Create(std::move(planned.plan), model->fallback.get(), {nullptr, limit});
   }();
   if (!made.ok()) return std::move(made).status().At(model->name);
   DEPUTY_RETURN_IF_ERROR(states.Attach((*made)->plan()).At(model->name));
   execution = std::move(made).value();
+  budget = std::move(limit);
   measurement = std::move(planned.measurement);
   dump = std::move(planned.dump);
   shapes = std::move(wanted);
@@ -183,10 +197,7 @@ Status Session::State::TakeInputs() {
       if (!status.ok()) return std::move(status).At("input '" + input.name + "'").At(model->name);
       continue;
     }
-    if (tensor->empty()) return Error(StatusCode::kInvalidArgument, "input '{}' is empty", input.name);
-    return Error(StatusCode::kInvalidArgument, "input '{}' is {}, the model takes {}", input.name,
-                 NameOf(tensor->dtype()), NameOf(input.type.dtype))
-        .At(model->name);
+    return host::CheckInput(graph, i, *tensor).At(model->name);
   }
   if (prepared) return {};
   std::vector<Shape> wanted;
@@ -209,8 +220,9 @@ Status Session::State::Run(std::vector<Tensor>& outputs) {
   if (!status.ok()) {
     std::vector<host::PlanEvent> of_the_failed_run;
     execution->TakeEvents(of_the_failed_run);
-    return std::move(status).At(model->name);
+    return WithLimit(std::move(status)).At(model->name);
   }
+  DEPUTY_RETURN_IF_ERROR(binding.CheckCopies(*execution, budget.get()).At(model->name));
   return binding.Copy(inputs, outputs, *execution).At(model->name);
 }
 
@@ -264,7 +276,18 @@ std::vector<uint64_t> Session::State::BusyTimes() const {
 
 host::CancellationToken Session::State::BeginStop() {
   cancelled_ns = 0;
-  return {timeout.count() <= 0 ? 0 : begin_ns + static_cast<uint64_t>(timeout.count()), &cancelled_ns, &cancel_hook};
+  const uint64_t most = model->engine->limits.loop_steps;
+  loop_steps = {most == 0 ? UINT64_MAX : most, 0};
+  return {timeout.count() <= 0 ? 0 : begin_ns + static_cast<uint64_t>(timeout.count()), &cancelled_ns, &cancel_hook,
+          &loop_steps};
+}
+
+Status Session::State::WithLimit(Status status) const {
+  if (status.code() != StatusCode::kDeadlineExceeded || timeout.count() <= 0 || !stop.Due()) return status;
+  const std::string limit = host::FormatDuration(std::chrono::duration_cast<host::Duration>(timeout));
+  return std::move(status).Advise(timeout_is_configured
+                                      ? fmt::format("raise 'limits: {{timeout: {}}}' in the configuration", limit)
+                                      : fmt::format("the time limit of the run is {}", limit));
 }
 
 Session::Session() = default;
@@ -277,6 +300,7 @@ Status Session::Predict(const std::vector<Tensor>& inputs, std::vector<Tensor>* 
   if (state_ == nullptr)
     return Error(StatusCode::kFailedPrecondition, "the session was not created by Model::CreateSession");
   if (outputs == nullptr) return Error(StatusCode::kInvalidArgument, "outputs must not be null");
+  if (outputs == &inputs) return Error(StatusCode::kInvalidArgument, "inputs and outputs must not be the same vector");
   if (!state_->model->only_tensors)
     return Error(StatusCode::kFailedPrecondition, "the model has inputs or outputs that are sequences or optionals")
         .At(state_->model->name)
@@ -291,6 +315,7 @@ Status Session::PredictValues(const std::vector<ModelValue>& inputs, std::vector
   if (state_ == nullptr)
     return Error(StatusCode::kFailedPrecondition, "the session was not created by Model::CreateSession");
   if (outputs == nullptr) return Error(StatusCode::kInvalidArgument, "outputs must not be null");
+  if (outputs == &inputs) return Error(StatusCode::kInvalidArgument, "inputs and outputs must not be the same vector");
   const std::vector<TensorInfo>& infos = state_->model->inputs;
   const Tensor none;
   state_->inputs.resize(inputs.size());
@@ -339,7 +364,9 @@ Status Session::ResetStates() {
 }
 
 void Session::SetTimeout(std::chrono::nanoseconds timeout) {
-  if (state_ != nullptr) state_->timeout = timeout;
+  if (state_ == nullptr) return;
+  state_->timeout = timeout;
+  state_->timeout_is_configured = false;
 }
 
 void Session::Cancel() {
@@ -387,6 +414,7 @@ Result<Session> Model::CreateSession() const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
   auto session = std::make_unique<Session::State>();
   session->model = state_;
+  session->timeout = std::chrono::nanoseconds(state_->engine->limits.timeout_ns);
   for (const TensorInfo& input : state_->inputs) session->input_types.push_back(input.dtype);
   if (Status begun = session->states.Begin(*state_->graph); !begun.ok()) return std::move(begun).At(state_->name);
   if (state_->has_static_inputs()) DEPUTY_RETURN_IF_ERROR(session->Prepare(state_->static_shapes()));

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/memory_budget.hpp"
 #include "base/printable.hpp"
+#include "graph/graph.hpp"
 
 namespace deputy::host {
 namespace {
@@ -49,11 +51,50 @@ bool Misaligned(const Tensor& tensor) {
   return address % std::max<size_t>(1, SizeOf(tensor.dtype())) != 0;
 }
 
+namespace {
+
+Status OutputExceeds(const Plan& plan, size_t output, size_t bytes, const MemoryBudget& budget) {
+  const Graph& graph = *plan.graph;
+  const ValueId id = graph.outputs[output];
+  Status status = budget.Exceeded(bytes, "output '" + NameOfOutput(plan, output) + "'");
+  for (NodeId node = 0; node < graph.nodes.size(); ++node)
+    if (const std::vector<ValueId>& made = graph.nodes[node].outputs;
+        std::find(made.begin(), made.end(), id) != made.end())
+      return std::move(status).At(Describe(graph, node));
+  return status;
+}
+
+}  // namespace
+
+Status TakeOutputs(const Plan& plan, MemoryBudget* budget) {
+  if (budget == nullptr) return {};
+  const Graph& graph = *plan.graph;
+  std::vector<bool> taken(graph.values.size(), false);
+  for (const ValueId id : graph.inputs) taken[id] = true;
+  for (size_t i = 0; i < graph.caller_outputs().size(); ++i) {
+    const ValueId id = graph.outputs[i];
+    const Slot& slot = plan.slots[id];
+    if (slot.storage != StorageClass::kBound || taken[id]) continue;
+    taken[id] = true;
+    DEPUTY_ASSIGN_OR_RETURN(const size_t bytes, ByteSize(slot.dtype, slot.dims));
+    if (!budget->Take(bytes)) return OutputExceeds(plan, i, bytes, *budget);
+  }
+  return {};
+}
+
 bool SameDims(std::span<const int64_t> a, std::span<const int64_t> b) {
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i)
     if (a[i] != b[i]) return false;
   return true;
+}
+
+Status CheckInput(const Graph& graph, size_t i, const Tensor& tensor) {
+  const Value& input = graph.values[graph.inputs[i]];
+  if (tensor.empty()) return Error(StatusCode::kInvalidArgument, "input '{}' is empty", Printable(input.name));
+  if (tensor.dtype() == input.type.dtype) return {};
+  return Error(StatusCode::kInvalidArgument, "input '{}' is {}, the model takes {}", Printable(input.name),
+               NameOf(tensor.dtype()), NameOf(input.type.dtype));
 }
 
 Status MakeFit(Tensor& tensor, DType dtype, std::span<const int64_t> dims) {
@@ -127,6 +168,25 @@ Status OutputBinding::Bind(std::span<const ValueView> inputs, std::vector<Tensor
   }
   for (const Bound& bound : bound_) execution.Bind(bound.value, outputs[bound.output].mutable_data());
   return {};
+}
+
+Status OutputBinding::CheckCopies(const Execution& execution, MemoryBudget* budget) const {
+  if (budget == nullptr) return {};
+  const Plan& plan = execution.plan();
+  size_t taken = 0;
+  Status status;
+  for (const size_t i : copied_) {
+    const deputy_tensor& from = execution.tensor(plan.graph->outputs[i]);
+    if (from.layout == DEPUTY_LAYOUT_OPAQUE) continue;
+    const size_t bytes = static_cast<size_t>(from.byte_size);
+    if (!budget->Take(bytes)) {
+      status = OutputExceeds(plan, i, bytes, *budget);
+      break;
+    }
+    taken += bytes;
+  }
+  budget->Give(taken);  // the copies are the caller's
+  return status;
 }
 
 Status OutputBinding::Copy(std::span<const ValueView> inputs, std::vector<Tensor>& outputs,

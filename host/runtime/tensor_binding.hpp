@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/memory_budget.hpp"
 #include "deputy/model_value.hpp"
 #include "deputy/tensor.hpp"
 #include "execute/execution.hpp"
@@ -22,6 +23,9 @@ struct ValueView {
 bool Misaligned(const Tensor& tensor);
 
 bool SameDims(std::span<const int64_t> a, std::span<const int64_t> b);
+
+// Whether a tensor can be input `i` of the graph, which is one: not empty, of its dtype.
+Status CheckInput(const Graph& graph, size_t i, const Tensor& tensor);
 
 // Keeps a tensor that fits, otherwise replaces it by a new one.
 Status MakeFit(Tensor& tensor, DType dtype, std::span<const int64_t> dims);
@@ -53,6 +57,10 @@ class DisjointBuffers {
   size_t same_ = 0;              // number of ranges equal to those of `disjoint_`, `ranges_` is not used; or kOthers
 };
 
+// Takes the bytes of the outputs that the plan writes in the caller's memory, or in memory that a session allocates for
+// the caller. `budget` may be null. On failure the message names the output, and the node that makes it.
+Status TakeOutputs(const Plan& plan, MemoryBudget* budget);
+
 // The outputs of one plan.
 class OutputBinding {
  public:
@@ -61,6 +69,8 @@ class OutputBinding {
 
   // Before a run: gives every output that the plan writes a fitting tensor, and binds it.
   Status Bind(std::span<const ValueView> inputs, std::vector<Tensor>& outputs, Execution& execution);
+  // Before Copy: whether the copies fit in the budget, which may be null, too.
+  Status CheckCopies(const Execution& execution, MemoryBudget* budget) const;
   // After a run: copies outputs that are inputs, constants, repeated, or of extents that are known only after the run.
   Status Copy(std::span<const ValueView> inputs, std::vector<Tensor>& outputs, const Execution& execution);
 

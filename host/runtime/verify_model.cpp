@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -36,7 +37,8 @@ class Collector final : public StepFallback {
  public:
   Collector(Engine& engine, const VerifyOptions& options) : engine_(engine), options_(options) {}
 
-  Result<std::unique_ptr<Execution>> CreateAlternative(const Plan&, const Step&, const Status& why) override {
+  Result<std::unique_ptr<Execution>> CreateAlternative(const Plan&, const Step&, const Status& why,
+                                                       const ExecutionMemory&) override {
     return why.ok() ? Status(StatusCode::kUnavailable, "the device is not available") : why;
   }
   void Report(const Plan&, const Step&, const Status&, const Status&) override {}
@@ -154,9 +156,15 @@ Result<std::vector<PartitionVerification>> Model::Verify(const std::vector<Tenso
         .At(state_->name);
   std::vector<Shape> shapes;
   std::vector<host::ValueView> views;
-  for (const Tensor& input : inputs) {
-    shapes.push_back(input.shape());
-    views.push_back({&input, nullptr});
+  std::vector<Tensor> aligned = inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (i < state_->inputs.size()) DEPUTY_RETURN_IF_ERROR(CheckInput(*state_->graph, i, inputs[i]).At(state_->name));
+    if (host::Misaligned(inputs[i])) {
+      DEPUTY_ASSIGN_OR_RETURN(aligned[i], Tensor::Allocate(inputs[i].dtype(), inputs[i].shape()));
+      std::memcpy(aligned[i].mutable_data(), inputs[i].data(), inputs[i].byte_size());
+    }
+    shapes.push_back(inputs[i].shape());
+    views.push_back({&aligned[i], nullptr});
   }
   DEPUTY_ASSIGN_OR_RETURN(const State::ShapedPlan planned, state_->PlanFor(shapes));
   const std::shared_ptr<const host::Graph> graph = planned.plan->graph;
@@ -176,7 +184,7 @@ Result<std::vector<PartitionVerification>> Model::Verify(const std::vector<Tenso
     host::OutputBinding binding;
     binding.Prepare(execution->plan());
     std::vector<Tensor> outputs;
-    for (size_t i = 0; i < inputs.size(); ++i) execution->Bind(graph->inputs[i], const_cast<void*>(inputs[i].data()));
+    for (size_t i = 0; i < inputs.size(); ++i) execution->Bind(graph->inputs[i], aligned[i].mutable_data());
     DEPUTY_RETURN_IF_ERROR(binding.Bind(views, outputs, *execution).At(state_->name));
     states.Bind(*execution);
     DEPUTY_RETURN_IF_ERROR(execution->Run().At(state_->name));

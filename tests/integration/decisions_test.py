@@ -40,7 +40,7 @@ class Decisions(unittest.TestCase):
         path = self.scratch / f"{fault}.yaml"
         path.write_text(
             f"version: 1\nplugins: {{paths: [plugins]}}\nplacement: {{policy: {policy}}}\n"
-            f"delegates: [{{name: wrong_fusions, options: {{fault: {fault}}}}}]\n"
+            f"delegates: [{{name: wrong_fusions, isolation: none, options: {{fault: {fault}}}}}]\n"
         )
         return path
 
@@ -155,7 +155,7 @@ class Decisions(unittest.TestCase):
         config = self.scratch / "measured.yaml"
         config.write_text(
             f"version: 1\nplugins: {{paths: [plugins]}}\nplacement: {{policy: measured, budget: 10s}}\n"
-            f"delegates: [{{name: wrong_fusions, verify: first_run, options: {{fault: slow, trace: {trace}}}}}]\n"
+            f"delegates: [{{name: wrong_fusions, verify: first_run, isolation: none, options: {{fault: slow, trace: {trace}}}}}]\n"
         )
         run = ["--config", config, "--shape", "x=1x3x8x8", "--output-dir"]
         first = self.deputy("run", self.model, *run, self.scratch / "first")

@@ -198,6 +198,9 @@ class Trust(Scratch):
         self.check(deputy("run", self.model, "--config", self.config("good")), 0)
 
 
+MARKS = ", sandbox: false"  # else no mark could be left
+
+
 class Unnamed(Scratch):
     def setUp(self):
         super().setUp()
@@ -240,15 +243,15 @@ class Unnamed(Scratch):
         self.assertFalse(self.leaves("plugins", "--config", config)[0])
 
     def test_WhoIsNamedIsRun(self):
-        self.assertTrue(self.leaves("run", self.model, "--config", self.config("leaves_a_mark"))[0])
-        self.assertTrue(self.leaves("plugins", "--config", self.config("leaves_a_mark"))[0])
-        config = self.config()
+        self.assertTrue(self.leaves("run", self.model, "--config", self.config("leaves_a_mark", more=MARKS))[0])
+        self.assertTrue(self.leaves("plugins", "--config", self.config("leaves_a_mark", more=MARKS))[0])
+        config = self.config(more=MARKS)
         self.assertTrue(self.leaves("plugins", "--operators", "leaves_a_mark", "--config", config)[0])
         self.assertTrue(self.leaves("plugins", "--probe", "--config", config)[0])
         self.assertTrue(self.leaves("config", "schema", "--probe", "--config", config)[0])
 
     def test_AutoNamesAll(self):
-        self.assertTrue(self.leaves("run", self.model, "--config", self.config(more=", auto: last"))[0])
+        self.assertTrue(self.leaves("run", self.model, "--config", self.config(more=MARKS + ", auto: last"))[0])
 
 
 class Many(Scratch):

@@ -165,6 +165,86 @@ def unsteady_norm():
                       initializers=[onnx.tensor([1e-3], [1], "epsilon"), onnx.tensor([1 / 96] * 96, [96, 1], "average")])
 
 
+def counting():
+    """Counts the iterations of a loop in a loop: `outer` times `inner`, in float."""
+    inner_body = onnx.graph(
+        [onnx.node("Add", ["sum", "one"], ["sum_out"], "count"), onnx.node("Identity", ["c"], ["c_out"])],
+        [onnx.value_info("j", [], 7), onnx.value_info("c", [], 9), onnx.value_info("sum", [])],
+        [onnx.value_info("c_out", [], 9), onnx.value_info("sum_out", [])])  # fmt: skip
+    outer_body = onnx.graph(
+        [onnx.node("Loop", ["inner", "", "total"], ["total_out"], "inner", body=inner_body),
+         onnx.node("Identity", ["d"], ["d_out"])],
+        [onnx.value_info("i", [], 7), onnx.value_info("d", [], 9), onnx.value_info("total", [])],
+        [onnx.value_info("d_out", [], 9), onnx.value_info("total_out", [])])  # fmt: skip
+    return onnx.model([onnx.node("Loop", ["outer", "", "zero"], ["y"], "outer", body=outer_body)],
+                      [onnx.value_info("outer", [], 7), onnx.value_info("inner", [], 7)], [onnx.value_info("y", [])],
+                      initializers=[onnx.tensor([0], [], "zero"), onnx.tensor([1], [], "one")])  # fmt: skip
+
+
+def nested(levels):
+    """y = relu(x) `levels` graphs down, of Ifs and Loops of one iteration in turn; c is true, n is 1."""
+    extents = [2, 3]
+    inside = [onnx.node("Relu", ["x"], ["y0"], "deepest")]
+    for level in range(1, levels):
+        name, last = f"level {levels - level}", f"y{level - 1}"
+        if level % 2:
+            then_branch = onnx.graph(inside, [], [onnx.value_info(last, extents)])
+            other = onnx.graph([onnx.node("Neg", ["x"], [f"else{level}"])], [], [onnx.value_info(f"else{level}", extents)])
+            inside = [onnx.node("If", ["c"], [f"y{level}"], name, then_branch=then_branch, else_branch=other)]
+        else:
+            nodes = inside + [onnx.node("Identity", [f"go{level}"], [f"on{level}"])]
+            body = onnx.graph(nodes, [onnx.value_info(f"i{level}", [], 7), onnx.value_info(f"go{level}", [], 9),
+                                      onnx.value_info(f"s{level}", extents)],
+                              [onnx.value_info(f"on{level}", [], 9), onnx.value_info(last, extents)])  # fmt: skip
+            inside = [onnx.node("Loop", ["n", "", "x"], [f"y{level}"], name, body=body)]
+    return onnx.model(inside, [onnx.value_info("x", extents), onnx.value_info("c", [], 9), onnx.value_info("n", [], 7)],
+                      [onnx.value_info(f"y{levels - 1}", extents)])  # fmt: skip
+
+
+def chain(length):
+    """Adds and Relus in turn."""
+    nodes, last = [], "x"
+    for i in range(length):
+        inputs = [last] if i % 2 else [last, "step"]
+        nodes.append(onnx.node("Relu" if i % 2 else "Add", inputs, [f"v{i}"], f"node {i}"))
+        last = f"v{i}"
+    return onnx.model(nodes, [onnx.value_info("x", [1, 4])], [onnx.value_info(last, [1, 4])],
+                      initializers=[onnx.tensor([0.25, -0.5, 0.125, -0.0625], [1, 4], "step")])
+
+
+def two_at_once(extents):
+    """y = exp(x) - exp(x), by way of two values that live at the same time."""
+    nodes = [
+        onnx.node("Exp", ["x"], ["a"], "first"),
+        onnx.node("Neg", ["a"], ["b"], "second"),
+        onnx.node("Add", ["a", "b"], ["y"], "last"),
+    ]
+    return onnx.model(nodes, [onnx.value_info("x", extents)], [onnx.value_info("y", extents)])
+
+
+def wide():
+    return two_at_once([1000, 1000])
+
+
+def open_rows():
+    return two_at_once(["n", 100])
+
+
+def expanding():
+    """Zeros of the extents that the input has, which no plan knows."""
+    return onnx.model([onnx.node("ConstantOfShape", ["extents"], ["grown"], "grow")],
+                      [onnx.value_info("extents", [2], 7)], [onnx.value_info("grown", ["rows", "columns"])])  # fmt: skip
+
+
+def filters():
+    """One convolution whose weights the CPU packs."""
+    weights = [(index * 7919 % 1009 - 504) / 5040 for index in range(64 * 64 * 9)]
+    node = onnx.node("Conv", ["x", "w"], ["y"], "the filters", pads=[1, 1, 1, 1])
+    extents = [1, 64, 16, 16]
+    return onnx.model([node], [onnx.value_info("x", extents)], [onnx.value_info("y", extents)],
+                      initializers=[onnx.tensor(weights, [64, 64, 3, 3], "w")])  # fmt: skip
+
+
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
@@ -172,7 +252,9 @@ def main():
                        "two_inputs": two_inputs, "values": values, "many_outputs": many_outputs,
                        "unprintable_outputs": unprintable_outputs, "relu": relu,
                        "branches": branches, "long_pool": long_pool, "pyramid": pyramid,
-                       "unsteady_norm": unsteady_norm}.items():
+                       "unsteady_norm": unsteady_norm, "counting": counting, "wide": wide, "open_rows": open_rows,
+                       "expanding": expanding, "filters": filters, "nested": lambda: nested(32),
+                       "chain": lambda: chain(20000)}.items():
         with open(os.path.join(folder, name + ".onnx"), "wb") as file:
             file.write(make())
 

@@ -70,6 +70,8 @@ class Output(unittest.TestCase):
             "plugins": [["plugins", "--config", config], ["plugins", "--config", config, "--json"]],
             "cache": [["cache", command, "--set", f"cache.dir={self.scratch}/none", *more]
                       for command in ("ls", "verify", "purge") for more in ([], ["--json"])],
+            "quarantine": [["quarantine", "ls", "--set", f"cache.dir={self.scratch}/none", *more]
+                           for more in ([], ["--json"])],
             "config": [["config", "check", config], ["config", "show"], ["config", "schema", "--config", config],
                        ["config", "check", config, "--json"], ["config", "explain", "cache"], ["config", "reference"],
                        ["config", "explain", "cache", "--json"]],

@@ -61,7 +61,7 @@ class PluginFaults(unittest.TestCase):
         plugins.mkdir(exist_ok=True)
         shutil.copy(Path(ARGS.fixtures) / f"{fixture}.so", plugins)
         self.config = self.write("c.yaml", f"version: 1\nplugins: {{paths: [{plugins}], trust: {trust}}}\n"
-                                 f"delegates: [{{name: {fixture}, required: true}}]\n")  # fmt: skip
+                                 f"delegates: [{{name: {fixture}, required: true, isolation: none}}]\n")  # fmt: skip
 
     def model(self, nodes, inputs, outputs):
         self.model_file = self.write("m.onnx", onnx_bytes.model(nodes, inputs, outputs))

@@ -16,6 +16,7 @@ import sys
 import unittest
 from pathlib import Path
 
+import make_models
 import onnx_bytes
 from settings import Settings
 
@@ -500,6 +501,18 @@ class Effects(Settings):
             done = self.deputy("run", model, "--config", config, *(f"--set={setting}" for setting in settings))
             self.assertIs("no_executable: plugin no_executable" in done.stderr, heard, done.stderr)
             self.assertIs("refused partition" in done.stderr, "log.level=off" not in settings, done.stderr)
+
+    @shows("limits.loop_steps", "limits.timeout", "limits.memory")
+    def test_LimitsOfASession(self):
+        (self.scratch / "n.npy").write_bytes(onnx_bytes.npy([1000], (), "<i8"))
+        model = self.scratch / "counting.onnx"
+        model.write_bytes(make_models.counting())
+        inputs = [f"--input={name}={self.scratch / 'n.npy'}" for name in ("outer", "inner")]
+        for setting, status, message in (("loop_steps=1000", 5, "1000 loop steps"),
+                                         ("timeout=2ms", 5, "did not end in time"),
+                                         ("memory=1B", 3, "exceed the memory limit")):  # fmt: skip
+            error = self.deputy("run", model, *inputs, f"--set=limits.{setting}", status=status).stderr
+            self.assertIn(message, error)
 
     @shows("debug.dump", "debug.dump_dir")
     def test_OnlyWhatIsNamedIsDumpedIntoTheFolder(self):

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/cancellation.hpp"
 #include "base/checked.hpp"
 #include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
@@ -213,7 +214,9 @@ class Determinant {
  private:
   static double Eliminate(double* matrix, int64_t size) {
     double product = 1;
+    CancellationScope* const scope = CancellationScope::Current();
     for (int64_t column = 0; column < size; ++column) {
+      if (scope != nullptr && scope->Ends()) return 0;
       int64_t pivot = column;
       for (int64_t row = column + 1; row < size; ++row)
         if (std::fabs(matrix[row * size + column]) > std::fabs(matrix[pivot * size + column])) pivot = row;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/aligned.hpp"
+#include "base/memory_budget.hpp"
 #include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/quantized.hpp"
@@ -227,7 +228,7 @@ constexpr int64_t kQuadsForEachRest = 64;  // which is added element by element
 // Of one matrix [depth, columns], or turned [columns, depth], without zero points.
 Status PackQuads(const int16_t* wide, int64_t depth, int64_t columns, bool turned, PackedRight& packed) {
   const int64_t quads = Quads(depth), width = linalg::PanelWidth<Int8Quad>(), panels = (columns + width - 1) / width;
-  DEPUTY_ASSIGN_OR_RETURN(packed.quads, Tensor::Allocate(DType::kInt32, {panels * quads * width}));
+  DEPUTY_ASSIGN_OR_RETURN(packed.quads, AllocateWeights(DType::kInt32, {panels * quads * width}));
   DEPUTY_ASSIGN_OR_RETURN(packed.sums, Tensor::Allocate(DType::kInt32, {columns}));
   int32_t* const to = static_cast<int32_t*>(packed.quads.mutable_data());
   int32_t* const sums = static_cast<int32_t*>(packed.sums.mutable_data());
@@ -243,7 +244,10 @@ Status PackQuads(const int16_t* wide, int64_t depth, int64_t columns, bool turne
       to[(j / width * quads + p) * width + j % width] = SplitQuad(quad, j, p, packed.rest);
     }
   }
-  if (!IsLittle(packed.rest, quads * columns, kQuadsForEachRest)) packed.quads = Tensor();
+  if (!IsLittle(packed.rest, quads * columns, kQuadsForEachRest)) {
+    WeightMemoryScope::Give(packed.quads.byte_size());
+    packed.quads = Tensor();
+  }
   return {};
 }
 
@@ -277,7 +281,7 @@ Result<PackedRight> PackRight(const KernelSpec& spec, size_t input, size_t zero_
     DEPUTY_RETURN_IF_ERROR(PackQuads(wide, turned ? columns : rows, turned ? rows : columns, turned, packed));
     if (!packed.quads.empty()) return packed;
   }
-  DEPUTY_ASSIGN_OR_RETURN(Tensor pairs, Tensor::Allocate(DType::kInt32, {PairsOf(matrices, Side::kRight)}));
+  DEPUTY_ASSIGN_OR_RETURN(Tensor pairs, AllocateWeights(DType::kInt32, {PairsOf(matrices, Side::kRight)}));
   if (Pack(matrices, Side::kRight, wide, static_cast<Int16Pair*>(pairs.mutable_data()), alone).ok())
     packed.pairs = std::move(pairs);
   return packed;

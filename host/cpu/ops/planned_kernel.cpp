@@ -4,6 +4,7 @@
 
 #include "base/aligned.hpp"
 #include "base/file.hpp"
+#include "base/memory_budget.hpp"
 #include "kernels/cast.hpp"
 #include "tensor/shape.hpp"
 
@@ -97,11 +98,25 @@ void WidenedArgs::Narrow() const {
   }
 }
 
+namespace {
+
+void Widen(const Tensor& narrow, Tensor& wide) {
+  FindConvert(narrow.dtype(), DType::kFloat32)(narrow.data(), wide.mutable_data(), wide.element_count());
+}
+
+}  // namespace
+
 Result<Tensor> Widened(const Tensor& constant) {
   if (!IsFloat16(constant.dtype())) return constant;
   DEPUTY_ASSIGN_OR_RETURN(Tensor wide, Tensor::Allocate(DType::kFloat32, constant.shape()));
-  FindConvert(constant.dtype(), DType::kFloat32)(constant.data(), wide.mutable_data(), wide.element_count());
+  Widen(constant, wide);
   return wide;
+}
+
+Result<Tensor> AllocateWeights(DType dtype, Shape shape) {
+  DEPUTY_ASSIGN_OR_RETURN(const size_t bytes, ByteSize(dtype, shape));
+  if (!WeightMemoryScope::Take(bytes)) return WeightMemoryScope::Check();
+  return Tensor::Allocate(dtype, std::move(shape));
 }
 
 void ReleasePages(const KernelSpec& spec, const Tensor& constant) {
@@ -113,7 +128,8 @@ Result<std::vector<Tensor>> WidenConstants(const KernelSpec& spec) {
   for (size_t i = 0; i < widened.size(); ++i) {
     const Tensor* constant = spec.constant(i);
     if (constant == nullptr || !IsFloat16(constant->dtype())) continue;
-    DEPUTY_ASSIGN_OR_RETURN(widened[i], Widened(*constant));
+    DEPUTY_ASSIGN_OR_RETURN(widened[i], AllocateWeights(DType::kFloat32, constant->shape()));
+    Widen(*constant, widened[i]);
   }
   return widened;
 }

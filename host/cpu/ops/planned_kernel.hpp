@@ -48,6 +48,8 @@ class WidenedArgs {
 
 // A constant with float32 in place of a 16-bit float.
 Result<Tensor> Widened(const Tensor& constant);
+// Memory that a kernel keeps for weights in its own form, counted by WeightMemoryScope.
+Result<Tensor> AllocateWeights(DType dtype, Shape shape);
 // After a constant has been packed: its file's pages leave the memory of the process until they are read again.
 void ReleasePages(const KernelSpec& spec, const Tensor& constant);
 // The constants among the inputs, widened; empty tensors elsewhere.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/cancellation.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "graph/inference/windows.hpp"
 #include "tensor/shape.hpp"
@@ -239,7 +240,10 @@ class GlobalNormPool {
     for (int64_t i = 0; i < plan.planes; ++i) {
       const T* plane = args.input(0).data<T>() + i * plan.size;
       double sum = 0;
-      for (int64_t j = 0; j < plan.size; ++j) sum += RaisedTo(static_cast<double>(plane[j]), p_);
+      constexpr int64_t kPart = 1 << 18;
+      InParts(plan.size, kPart, [&](int64_t begin, int64_t end) {
+        for (int64_t j = begin; j < end; ++j) sum += RaisedTo(static_cast<double>(plane[j]), p_);
+      });
       args.output(0).data<T>()[i] = static_cast<T>(RootOf(sum, p_));
     }
     return Status();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/aligned.hpp"
+#include "base/memory_budget.hpp"
 #include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/quantized.hpp"
@@ -293,7 +294,7 @@ constexpr int64_t kFilterQuadsForEachRest = 16;  // which is added row by row
 Result<Tensor> PackFilterQuads(const int16_t* wide, int64_t filters, int64_t channels, int64_t taps,
                                std::vector<QuadRest>& rest) {
   const int64_t quads = (channels + 3) / 4, count = filters * quads * taps;
-  DEPUTY_ASSIGN_OR_RETURN(Tensor packed, Tensor::Allocate(DType::kInt32, {count}));
+  DEPUTY_ASSIGN_OR_RETURN(Tensor packed, AllocateWeights(DType::kInt32, {count}));
   int32_t* const to = static_cast<int32_t*>(packed.mutable_data());
   for (int64_t i = 0; i < count && IsLittle(rest, count, kFilterQuadsForEachRest); ++i) {
     const int64_t filter = i / (quads * taps), step = i % (quads * taps), channel = step / taps * 4;
@@ -302,7 +303,9 @@ Result<Tensor> PackFilterQuads(const int16_t* wide, int64_t filters, int64_t cha
       quad[j] = wide[(filter * channels + channel + j) * taps + step % taps];
     to[i] = SplitQuad(quad, filter, step, rest);
   }
-  return IsLittle(rest, count, kFilterQuadsForEachRest) ? packed : Tensor();
+  if (IsLittle(rest, count, kFilterQuadsForEachRest)) return packed;
+  WeightMemoryScope::Give(packed.byte_size());
+  return Tensor();
 }
 
 // The bias, or zeros, less the products of the zero point of x as uint8 with the weights of each filter; empty if they
@@ -349,7 +352,7 @@ Result<PackedFilters> PackFilters(const KernelSpec& spec, const OperandIndices& 
     DEPUTY_ASSIGN_OR_RETURN(packed.bias, ExactBias(spec, at.bias, filters, taps));
     if (!layout.ok() || packed.bias.empty()) return packed;
     const std::vector<float> ones(static_cast<size_t>(zeros == nullptr ? 1 : zeros->element_count()), 1.0f);
-    DEPUTY_ASSIGN_OR_RETURN(packed.floats, Tensor::Allocate(DType::kFloat32, w->shape()));
+    DEPUTY_ASSIGN_OR_RETURN(packed.floats, AllocateWeights(DType::kFloat32, w->shape()));
     Dequantize(*layout, bytes.dtype, bytes.data, ones.data(), bytes.zeros, DType::kFloat32,
                packed.floats.mutable_data(), alone);
     return packed;
@@ -367,7 +370,7 @@ Result<PackedFilters> PackFilters(const KernelSpec& spec, const OperandIndices& 
     }
     if (!packed.quads.empty()) return packed;
   }
-  DEPUTY_ASSIGN_OR_RETURN(packed.pairs, Tensor::Allocate(DType::kInt32, {filters * ((channels + 1) / 2) * taps}));
+  DEPUTY_ASSIGN_OR_RETURN(packed.pairs, AllocateWeights(DType::kInt32, {filters * ((channels + 1) / 2) * taps}));
   PairUp(filters, channels, taps, integers, static_cast<Int16Pair*>(packed.pairs.mutable_data()), alone);
   return packed;
 }

@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "base/cancellation.hpp"
 #include "cpu/ops/function_kernel.hpp"
 #include "kernels/cast.hpp"
 #include "kernels/dispatch.hpp"
@@ -64,10 +65,13 @@ class Seed {
 template <class Draw>
 void Write(const MutableView& output, ConvertFunction convert, Draw draw) {
   const size_t size = SizeOf(output.dtype());
-  for (int64_t i = 0; i < output.element_count(); ++i) {
-    const double value = draw(i);
-    convert(&value, output.data<char>() + static_cast<size_t>(i) * size, 1);
-  }
+  constexpr int64_t kPart = 1 << 12;  // a draw may read a long row
+  InParts(output.element_count(), kPart, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const double value = draw(i);
+      convert(&value, output.data<char>() + static_cast<size_t>(i) * size, 1);
+    }
+  });
 }
 
 struct Spread {

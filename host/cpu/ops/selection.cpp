@@ -7,6 +7,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "base/cancellation.hpp"
 #include "cpu/ops/function_kernel.hpp"
 #include "kernels/copy.hpp"
 #include "kernels/dispatch.hpp"
@@ -113,21 +114,28 @@ Status RunNonZero(const KernelArgs& args) {
   DispatchStored(input.dtype() == DType::kBool ? DType::kUint8 : input.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::Type;
     const T* values = input.data<T>();
-    const int64_t found = std::count_if(values, values + count, [](T value) { return !IsZero(value); });
+    constexpr int64_t kPart = 1 << 19;
+    int64_t found = 0;
+    InParts(count, kPart, [&](int64_t begin, int64_t end) {
+      found += std::count_if(values + begin, values + end, [](T value) { return !IsZero(value); });
+    });
     const int64_t dims[] = {rank, found};
     status = args.allocator->Allocate(args.outputs[0], dims);
     if (status.ok()) status = CheckOutput(args.output(0), DType::kInt64, dims);
     if (!status.ok()) return;
     int64_t* output = args.output(0).data<int64_t>();
-    for (int64_t i = 0, column = 0; i < count; ++i) {
-      if (IsZero(values[i])) continue;
-      int64_t rest = i;
-      for (int64_t d = rank; d-- > 0;) {
-        output[d * found + column] = rest % input.dim(static_cast<size_t>(d));
-        rest /= input.dim(static_cast<size_t>(d));
+    int64_t column = 0;
+    InParts(count, kPart, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end && column < found; ++i) {
+        if (IsZero(values[i])) continue;
+        int64_t rest = i;
+        for (int64_t d = rank; d-- > 0;) {
+          output[d * found + column] = rest % input.dim(static_cast<size_t>(d));
+          rest /= input.dim(static_cast<size_t>(d));
+        }
+        ++column;
       }
-      ++column;
-    }
+    });
   });
   return status;
 }
@@ -162,12 +170,18 @@ Status RunCompress(const KernelArgs& args, std::optional<int64_t> axis_attribute
   if (output.byte_size() == 0) return {};
   const size_t block = static_cast<size_t>(inner) * element;
   char* to = output.data<char>();
-  for (int64_t o = 0; o < outer; ++o)
-    for (int64_t i = 0; i < std::min(length, extent); ++i) {
-      if (keep[i] == 0) continue;
-      std::memcpy(to, input.data<char>() + static_cast<size_t>(o * extent + i) * block, block);
-      to += block;
-    }
+  constexpr int64_t kPart = 1 << 20;
+  const int64_t read = std::min(length, extent);
+  InParts(outer, std::max<int64_t>(1, kPart / std::max<int64_t>(1, read)), [&](int64_t first, int64_t last) {
+    for (int64_t o = first; o < last; ++o)
+      InParts(read, kPart, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          if (keep[i] == 0) continue;
+          std::memcpy(to, input.data<char>() + static_cast<size_t>(o * extent + i) * block, block);
+          to += block;
+        }
+      });
+  });
   return {};
 }
 

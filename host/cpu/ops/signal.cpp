@@ -4,6 +4,7 @@
 #include <numbers>
 #include <optional>
 
+#include "base/cancellation.hpp"
 #include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "kernels/cast.hpp"
@@ -23,6 +24,12 @@ Result<int64_t> ScalarAt(const KernelArgs& args, size_t input, const char* subje
     return Error(StatusCode::kInvalidArgument, "input '{}' must be a scalar number", subject);
   convert(view.data<char>(), &value, 1);
   return value;
+}
+
+// Lines after which a run may end.
+int64_t LinesInPart(int64_t length) {
+  constexpr int64_t kNumbers = 1 << 16;
+  return std::max<int64_t>(1, kNumbers / std::max<int64_t>(1, length));
 }
 
 struct TransformAttributes {
@@ -79,7 +86,7 @@ class FourierTransform {
     double* const line = static_cast<double*>(workspace);
     double* const memory = line + 2 * plan.length;
     PrepareFourier(plan.length, memory);
-    for (int64_t i = 0; i < plan.from.outer * plan.from.inner; ++i) {
+    const auto transform = [&](int64_t i) {
       const int64_t outer = i / plan.from.inner, inner = i % plan.from.inner;
       Read(plan, args.input(0).data<T>() + (outer * plan.from.extent * plan.from.inner + inner) * plan.numbers, line);
       Transform(plan.length, attributes_.inverse, line, memory);
@@ -87,7 +94,10 @@ class FourierTransform {
       T* to = args.output(0).data<T>() + (outer * plan.to.extent * plan.to.inner + inner) * parts;
       for (int64_t k = 0; k < plan.to.extent; ++k, to += plan.to.inner * parts)
         for (int64_t part = 0; part < parts; ++part) to[part] = static_cast<T>(line[2 * k + part]);
-    }
+    };
+    InParts(plan.from.outer * plan.from.inner, LinesInPart(plan.length), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) transform(i);
+    });
     return Status();
   }
 
@@ -156,7 +166,7 @@ class ShortTimeTransform {
     PrepareFourier(plan.length, memory);
     const T* window = args.input(2).present() ? args.input(2).data<T>() : nullptr;
     T* to = args.output(0).data<T>();
-    for (int64_t i = 0; i < plan.batch * plan.frames; ++i) {
+    const auto transform = [&](int64_t i) {
       const int64_t first = i / plan.frames * plan.samples + i % plan.frames * plan.step;
       const T* from = args.input(0).data<T>() + first * plan.numbers;
       for (int64_t n = 0; n < plan.length; ++n) {
@@ -166,7 +176,10 @@ class ShortTimeTransform {
       }
       Transform(plan.length, false, line, memory);
       for (int64_t k = 0; k < 2 * plan.bins; ++k) *to++ = static_cast<T>(line[k]);
-    }
+    };
+    InParts(plan.batch * plan.frames, LinesInPart(plan.length), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) transform(i);
+    });
     return Status();
   }
 

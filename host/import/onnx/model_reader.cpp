@@ -148,13 +148,33 @@ Status ModelReader::ReadNodes(const Frame& frame, Scope& scope,
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<int> order, TopologicalOrder(nodes));
   scope.Reserve(order.size());
   for (const int i : order) {
-    Status status = ReadNode(frame, scope, nodes[i], declared);
+    // From here, and into an object elsewhere: what reads a node would need too much of the stack 32 times.
+    std::vector<Region> regions;
+    Status status = ReadRegions(frame, scope, nodes[i], regions);
+    if (status.ok()) status = ReadNode(frame, scope, nodes[i], std::move(regions), declared);
     if (!status.ok()) return std::move(status).At(Describe(nodes[i], i));
   }
   return {};
 }
 
-Status ModelReader::ReadNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto,
+Status ModelReader::ReadRegions(const Frame& frame, Scope& scope, const pb::NodeProto& proto,
+                                std::vector<Region>& regions) {
+  for (const pb::AttributeProto& attribute : proto.attribute()) {
+    const Result<const pb::AttributeProto*> value = frame.Resolve(attribute);
+    if (!value.ok()) return value.status();
+    if (*value == nullptr || TypeOf(**value) != pb::AttributeProto::GRAPH || IsCall(proto)) continue;
+    Status status = ReadRegion(frame, scope, attribute.name(), (*value)->g(), regions.emplace_back());
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+bool ModelReader::IsCall(const pb::NodeProto& proto) const {
+  const std::string domain = NormalDomain(proto.domain());
+  return FindOperator(domain, proto.op_type()) == OpKind::kOther && functions_.Find(domain, proto.op_type()) != nullptr;
+}
+
+Status ModelReader::ReadNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto, std::vector<Region> regions,
                              const DeclaredTypes& declared) {
   DEPUTY_RETURN_IF_ERROR(Spend(frame, proto));
   const std::string domain = NormalDomain(proto.domain());
@@ -164,6 +184,7 @@ Status ModelReader::ReadNode(const Frame& frame, Scope& scope, const pb::NodePro
     if (const pb::FunctionProto* function = functions_.Find(domain, proto.op_type()))
       return Expand(frame, scope, proto, *function);
   DEPUTY_ASSIGN_OR_RETURN(Node node, MakeNode(frame, scope, proto));
+  node.regions = std::move(regions);
   for (int i = 0; i < SizeWithoutTrailingBlanks(proto.output()); ++i) {
     const std::string& name = proto.output(i);
     node.outputs.push_back(kNone);
@@ -183,7 +204,7 @@ Status ModelReader::ReadNode(const Frame& frame, Scope& scope, const pb::NodePro
   return {};
 }
 
-// A node without its outputs.
+// A node without its outputs and its regions.
 Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto) {
   if (proto.op_type().empty()) return Error(StatusCode::kModel, "has no op_type");
   const std::string domain = NormalDomain(proto.domain());
@@ -208,12 +229,8 @@ Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::N
       return Error(StatusCode::kModel, "attribute '{}' is given twice", Printable(attribute.name()));
     DEPUTY_ASSIGN_OR_RETURN(const pb::AttributeProto* const value, frame.Resolve(attribute));
     if (value == nullptr) continue;
-    if (TypeOf(*value) == pb::AttributeProto::GRAPH) {
-      DEPUTY_ASSIGN_OR_RETURN(Region region, ReadRegion(frame, scope, attribute.name(), value->g()));
-      node.regions.push_back(std::move(region));
-    } else {
+    if (TypeOf(*value) != pb::AttributeProto::GRAPH)
       DEPUTY_RETURN_IF_ERROR(AddAttribute(builder, op, opset, attribute.name(), *value, tensors_));
-    }
   }
   node.primitive = proto.attribute().empty() && op != OpKind::kOther ? Plain(op, since) : builder.Finish();
   if (node.primitive.table() == nullptr)
@@ -242,19 +259,18 @@ const Primitive& ModelReader::Plain(OpKind op, int32_t since) {
   return plain;
 }
 
-Result<Region> ModelReader::ReadRegion(const Frame& frame, Scope& scope, const std::string& name,
-                                       const pb::GraphProto& proto) {
+Status ModelReader::ReadRegion(const Frame& frame, Scope& scope, const std::string& name, const pb::GraphProto& proto,
+                               Region& region) {
   if (region_depth_ >= kMostRegionDepth)
     return Error(StatusCode::kResourceExhausted, "graphs are nested deeper than {}", kMostRegionDepth);
-  Region region;
   region.name = name;
   region.body = std::make_shared<Graph>();
-  Scope inner(*region.body, &scope, &region);
+  const auto inner = std::make_unique<Scope>(*region.body, &scope, &region);
   ++region_depth_;
-  Status status = ReadGraph(frame, inner, proto, /*region=*/true);
+  Status status = ReadGraph(frame, *inner, proto, /*region=*/true);
   --region_depth_;
-  if (!status.ok()) return std::move(status).At(Quoted("region", name));
-  return region;
+  if (status.ok()) return status;
+  return std::move(status).At(Quoted("region", name));
 }
 
 Status ModelReader::ReadConstant(const Frame& frame, Scope& scope, const pb::NodeProto& proto) {

@@ -36,13 +36,19 @@ class ModelReader {
   Status ReadInitializers(const Frame& frame, Scope& scope, const pb::GraphProto& proto);
   Status ReadNodes(const Frame& frame, Scope& scope, const google::protobuf::RepeatedPtrField<pb::NodeProto>& nodes,
                    const DeclaredTypes& declared);
-  Status ReadNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto, const DeclaredTypes& declared);
+  Status ReadNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto, std::vector<Region> regions,
+                  const DeclaredTypes& declared);
+  // Whether the node calls a function of the model.
+  bool IsCall(const pb::NodeProto& proto) const;
   Result<Node> MakeNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto);
   // Nodes of one line of the exporting program share it.
   std::shared_ptr<const std::string> SourceOf(const Frame& frame, const pb::NodeProto& proto);
   // The primitive that all nodes of a definition share which have no attributes.
   const Primitive& Plain(OpKind op, int32_t since);
-  Result<Region> ReadRegion(const Frame& frame, Scope& scope, const std::string& name, const pb::GraphProto& proto);
+  // Into an object of the caller, which small frames on the stack cannot hold.
+  Status ReadRegions(const Frame& frame, Scope& scope, const pb::NodeProto& proto, std::vector<Region>& regions);
+  Status ReadRegion(const Frame& frame, Scope& scope, const std::string& name, const pb::GraphProto& proto,
+                    Region& region);
   Status ReadConstant(const Frame& frame, Scope& scope, const pb::NodeProto& proto);
   Result<Tensor> ConstantOf(const pb::AttributeProto& attribute, const std::string& name);
   Status AddConstant(const Frame& frame, Scope& scope, const std::string& name, Result<Tensor> tensor);

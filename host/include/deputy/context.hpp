@@ -109,9 +109,10 @@ class DEPUTY_API Context {
     SetInProcess({made.plugin, std::move(made.keep), std::move(made.delegate_id)});
   }
   // The application's object in the order, in front of the delegate called `before`, or last when there is none. It is
-  // called "in_process", the next ones "in_process_2" and so on.
+  // called "in_process", the next ones "in_process_2" and so on. Null is an error of Load.
   template <class D>
   void AddDelegate(std::shared_ptr<D> delegate, const std::string& before = "") {
+    if (delegate == nullptr) return AddInProcess({nullptr, nullptr, NextInProcessName()}, before);
     auto made = MakeInProcessPlugin(std::move(delegate), NextInProcessName());
     AddInProcess({made.plugin, std::move(made.keep), std::move(made.delegate_id)}, before);
   }

@@ -89,7 +89,8 @@ class DEPUTY_API Session {
   // Inputs in the model's order, dense. They are read in place and never written. Shapes that differ from the last run
   // make or find another plan, as Resize does. On return `outputs` has one tensor per output; a tensor that was there
   // before with the right dtype and shape is written in place, so that a caller that keeps its vector causes no
-  // allocation. kFailedPrecondition for a model whose inputs and outputs are not all tensors: use PredictValues.
+  // allocation. It is not the vector of the inputs, and no output shares memory with an input. kFailedPrecondition for
+  // a model whose inputs and outputs are not all tensors: use PredictValues.
   Status Predict(const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs);
 
   // The same for models with sequences and optionals; any model can be run so. Sequences are shared with the model, not
@@ -102,7 +103,8 @@ class DEPUTY_API Session {
   // A Predict that takes longer ends with kDeadlineExceeded, regardless of its results. The time counts from the call.
   // Checked after each step, each iteration of a loop, and inside the CPU's steps between the parts of their work;
   // delegates receive the deadline. If a delegate does not stop, the run ends when it returns, and the message says
-  // that it did not stop and how late it was. Zero, the default: no limit.
+  // that it did not stop and how late it was. Zero: no limit. Without a call it is `limits: {timeout}` of the
+  // configuration, whose other limits end a run with kResourceExhausted.
   void SetTimeout(std::chrono::nanoseconds timeout);
   // Ends the current Predict, if there is one, with kCancelled, at the next check of the timeout; the session can be
   // used as before. A later Predict is not affected: a caller that cannot know whether the other thread has called it

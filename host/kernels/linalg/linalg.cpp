@@ -7,6 +7,7 @@
 
 #include <atomic>
 
+#include "base/cancellation.hpp"
 #include "kernels/linalg/module.hpp"
 
 namespace deputy::host::linalg {
@@ -29,6 +30,20 @@ bool HasF16c() {
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
 }
 #endif
+
+// Calls `gemm`, which can be ended early if it takes long and the thread's scope ends.
+template <class T>
+void GemmInScope(void (*gemm)(const GemmArgs<T>&, void*), const GemmArgs<T>& args, void* workspace) {
+  constexpr double kLongWork = 1e8;  // multiplications
+  CancellationScope* scope = nullptr;
+  if (static_cast<double>(args.m) * static_cast<double>(args.n) * static_cast<double>(args.k) > kLongWork)
+    scope = CancellationScope::Current();
+  if (scope == nullptr) return gemm(args, workspace);
+  GemmArgs<T> own = args;
+  own.ends = [](void* self) { return static_cast<CancellationScope*>(self)->Ends(); };
+  own.ends_self = scope;
+  gemm(own, workspace);
+}
 
 }  // namespace
 
@@ -70,12 +85,12 @@ const Module& ActiveModule() {
 
 size_t GemmWorkspace(const GemmArgs<float>& args) { return ActiveModule().f32.gemm_workspace(args); }
 size_t GemmWorkspace(const GemmArgs<double>& args) { return ActiveModule().f64.gemm_workspace(args); }
-void Gemm(const GemmArgs<float>& args, void* workspace) { ActiveModule().f32.gemm(args, workspace); }
-void Gemm(const GemmArgs<double>& args, void* workspace) { ActiveModule().f64.gemm(args, workspace); }
+void Gemm(const GemmArgs<float>& args, void* workspace) { GemmInScope(ActiveModule().f32.gemm, args, workspace); }
+void Gemm(const GemmArgs<double>& args, void* workspace) { GemmInScope(ActiveModule().f64.gemm, args, workspace); }
 size_t GemmWorkspace(const GemmArgs<Int16Pair>& args) { return ActiveModule().pairs.gemm_workspace(args); }
-void Gemm(const GemmArgs<Int16Pair>& args, void* workspace) { ActiveModule().pairs.gemm(args, workspace); }
+void Gemm(const GemmArgs<Int16Pair>& args, void* workspace) { GemmInScope(ActiveModule().pairs.gemm, args, workspace); }
 size_t GemmWorkspace(const GemmArgs<Int8Quad>& args) { return ActiveModule().quads.gemm_workspace(args); }
-void Gemm(const GemmArgs<Int8Quad>& args, void* workspace) { ActiveModule().quads.gemm(args, workspace); }
+void Gemm(const GemmArgs<Int8Quad>& args, void* workspace) { GemmInScope(ActiveModule().quads.gemm, args, workspace); }
 bool HasQuads() { return ActiveModule().quads.gemm != nullptr; }
 template <>
 int64_t PanelWidth<float>() {

@@ -30,6 +30,10 @@ struct GemmArgs {
   // ldb is the distance between two panels.
   bool b_in_panels = false;
   bool b_is_signed = false;  // of quads
+  // Asked between blocks of a product, which take about a millisecond; if true, the rest is left out. Null: never. Gemm
+  // sets it for long products inside a CancellationScope.
+  bool (*ends)(void* self) = nullptr;
+  void* ends_self = nullptr;
 };
 
 // Two integers of 16 bits, the first one in the lower half. The product of two pairs is the sum of the products of

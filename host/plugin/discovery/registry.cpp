@@ -218,6 +218,7 @@ std::vector<PluginRegistry::Offer> PluginRegistry::OffersOf(Candidate& candidate
 
 Status PluginRegistry::AddInProcess(const deputy_plugin* table, std::shared_ptr<void> keep) {
   const std::string place = "plugin of the application";
+  if (table == nullptr) return Error(StatusCode::kInvalidArgument, "the delegate is null").At(place);
   auto candidate = std::make_unique<Candidate>();
   DEPUTY_ASSIGN_OR_RETURN(candidate->loaded, ToResult(LoadedPlugin::Adopt(table, std::move(keep)), place));
   DEPUTY_ASSIGN_OR_RETURN(candidate->entry.description,

@@ -69,6 +69,7 @@ cpu: {threads: 2}
 fallback: none
 placement: {policy: priority, rules: [{nodes: "*/nms*", to: cpu}, {ops: [Gemm], domains: ai.onnx, avoid: npu0}]}
 passes: {fold_batch_norm: false, merge_duplicates: false, fold_budget: 2GB}
+limits: {loop_steps: none, timeout: 30s, memory: 2GB}
 cache: {dir: ./cache, max: 512MiB}
 log: {level: warning, delegates: {npu0: debug}}
 debug: {check: true, dump: [graph, tensors], dump_dir: ./dump}

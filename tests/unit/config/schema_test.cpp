@@ -118,7 +118,7 @@ TEST(SchemaTest, R52_UnknownKeyIsRefusedWithTheNearestMatch) {
   EXPECT_EQ(
       ProblemsOf("version: 1\ndelegate: []\n"),
       "t.yaml:2:1: unknown key 'delegate'; did you mean 'delegates'? (accepted here: version, plugins, delegates, "
-      "cpu, fallback, placement, passes, cache, log, debug)");
+      "cpu, fallback, placement, passes, limits, cache, log, debug)");
   EXPECT_EQ(ProblemsOf("version: 1\ncpu:\n  thread: 1\n"),
             "t.yaml:3:3: unknown key 'thread'; did you mean 'threads'? (accepted here: threads)");
 }
@@ -128,6 +128,31 @@ TEST(SchemaTest, PassIsSwitchedByItsName) {
   EXPECT_FALSE(*config.passes.fold_batch_norm);
   EXPECT_TRUE(*config.passes.fold_constants);
   EXPECT_EQ(config.passes.fold_budget->count, 1'000'000);
+}
+
+TEST(SchemaTest, LimitsOfASession) {
+  const Config config = Good("version: 1\nlimits: {loop_steps: 5, timeout: 1.5s, memory: 64MiB}\n");
+  EXPECT_EQ(*config.limits.loop_steps, 5);
+  EXPECT_EQ(*config.limits.timeout, std::chrono::milliseconds(1500));
+  EXPECT_EQ(config.limits.memory->count, 64 << 20);
+  const Config open = Good("version: 1\nlimits: {loop_steps: none, timeout: 0ms, memory: 0B}\n");
+  EXPECT_EQ(*open.limits.loop_steps, 0);
+  EXPECT_EQ(open.limits.memory->count, 0);
+}
+
+TEST(SchemaTest, R60_LimitsOutOfRangeAreRefusedWithTheirPlace) {
+  EXPECT_EQ(ProblemsOf("version: 1\nlimits:\n  loop_steps: 0\n"),
+            "t.yaml:3:15: 'loop_steps' must be none or a whole number from 1 to 1000000000000000000, not '0'");
+  EXPECT_EQ(
+      ProblemsOf("version: 1\nlimits: {timeout: 30}\n"),
+      "t.yaml:2:19: 'timeout' must be a duration from 0ms to 1440min with its unit (us, ms, s, min), not '30': the "
+      "unit is missing");
+  EXPECT_EQ(
+      ProblemsOf("version: 1\nlimits: {memory: -1MB}\n"),
+      "t.yaml:2:18: 'memory' must be a size from 0B to 1000TB with its unit (B, kB, MB, GB, TB, KiB, MiB, GiB, TiB), "
+      "not '-1MB': that is negative");
+  EXPECT_EQ(ProblemsOf("version: 1\nlimits: {step: 1}\n"),
+            "t.yaml:2:10: unknown key 'step' (accepted here: loop_steps, timeout, memory)");
 }
 
 TEST(SchemaTest, UnknownPassIsRefusedWithTheNearestMatch) {

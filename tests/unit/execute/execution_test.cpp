@@ -87,7 +87,7 @@ TEST_F(ExecutionTest, TheArenaLiesInTheMemoryThatTheCallerGives) {
   const ValueId x = graph.Value("x"), b = graph.Value("b"), y = graph.Value("y");
   ASSERT_TRUE(Prepare(graph.graph).ok());
   FileMemory memory;
-  const Result<std::unique_ptr<Execution>> execution = Execution::Create(plan_, nullptr, &memory);
+  const Result<std::unique_ptr<Execution>> execution = Execution::Create(plan_, nullptr, {&memory});
   ASSERT_TRUE(execution.ok());
   std::vector<float> in = {1, -2, 3, 4}, out(4), seen(4);
   (*execution)->Bind(x, in.data());

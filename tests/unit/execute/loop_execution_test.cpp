@@ -1,6 +1,8 @@
 // Loops and Scans over the CPU: states, sequences, captures, extents that grow.
 #include "execute/loop_execution.hpp"
 
+#include <limits>
+
 #include "unit/execute/cpu_plan.hpp"
 
 namespace deputy::host {
@@ -78,6 +80,58 @@ TEST_F(LoopExecutionTest, WithoutARoundTheStatesStayAndTheSequencesAreEmpty) {
   EXPECT_EQ(Values(loop.last), (Floats{1}));
   EXPECT_EQ(Dims(loop.sums)[0], 0);
   EXPECT_TRUE(Values(loop.sums).empty());
+}
+
+// Case 31 of the fault catalogue.
+TEST_F(LoopExecutionTest, R31_ALoopEndsAtTheLimitOfSteps) {
+  GrowingLoop loop;
+  ASSERT_TRUE(Prepare(loop.graph).ok());
+  int64_t trips = std::numeric_limits<int64_t>::max();
+  uint8_t going = 1;
+  float x = 10, start = 1;
+  execution_->Bind(loop.trips, &trips);
+  execution_->Bind(loop.going, &going);
+  execution_->Bind(loop.x, &x);
+  execution_->Bind(loop.start, &start);
+  LoopSteps steps{3, 0};
+  CancellationToken token;
+  token.loop_steps = &steps;
+  const Status status = execution_->Run(token);
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(status.message(),
+            "iteration 3 exceeds the limit of 3 loop steps, which all Loops and Scans of a run share");
+  EXPECT_NE(status.where().find("(Loop)"), std::string::npos) << status.ToString();
+  EXPECT_NE(status.advice().find("loop_steps"), std::string::npos) << status.ToString();
+  trips = 3;
+  steps = {3, 0};
+  EXPECT_TRUE(execution_->Run(token).ok());
+  EXPECT_EQ(Values(loop.last).size(), 8u);
+}
+
+TEST_F(LoopExecutionTest, ALoopThatOutgrowsTheMemoryFails) {
+  GrowingLoop loop;
+  ASSERT_TRUE(Prepare(loop.graph).ok());
+  const auto budget = std::make_shared<MemoryBudget>(size_t{1} << 20);
+  Result<std::unique_ptr<Execution>> limited = Execution::Create(plan_, nullptr, {nullptr, budget});
+  ASSERT_TRUE(limited.ok()) << limited.status().ToString();
+  int64_t trips = 40;
+  uint8_t going = 1;
+  float x = 10, start = 1;
+  const auto run = [&] {
+    (*limited)->Bind(loop.trips, &trips);
+    (*limited)->Bind(loop.going, &going);
+    (*limited)->Bind(loop.x, &x);
+    (*limited)->Bind(loop.start, &start);
+    return (*limited)->Run();
+  };
+  const Status status = run();
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_NE(status.message().find("exceed the memory limit of the session: 1048576 bytes"), std::string::npos)
+      << status.ToString();
+  EXPECT_NE(status.where().find("(Loop)"), std::string::npos) << status.ToString();
+  EXPECT_LE(budget->used(), budget->limit());
+  trips = 2;
+  EXPECT_TRUE(run().ok());
 }
 
 TEST_F(LoopExecutionTest, TheConditionOfTheBodyEndsALoopWithoutACount) {

@@ -1,11 +1,13 @@
 #include "kernels/linalg/linalg.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <random>
 #include <vector>
 
+#include "base/cancellation.hpp"
 #include "unit/kernels/linalg_levels.hpp"
 
 namespace deputy::host::linalg {
@@ -259,6 +261,47 @@ TEST_P(LinalgTest, SumOfTapsAgreesWithTheDefinition) {
 TEST(LinalgLevel, BaselineIsAlwaysThere) { EXPECT_TRUE(Available(Level::kBaseline)); }
 
 TEST(LinalgLevel, TheBestAvailableLevelIsChosen) { EXPECT_EQ(ActiveLevel(), AvailableLevels().back()); }
+
+TEST_P(LinalgTest, ALongProductEndsBetweenTwoOfItsBlocks) {
+  Problem<float> problem(1000, 100, 300, false, false, 0, 1);
+  const std::vector<float> expected = problem.Expected(), before = problem.c;
+  int asked = 0;
+  problem.args.ends = [](void* self) { return ++*static_cast<int*>(self) == 3; };
+  problem.args.ends_self = &asked;
+  Multiply(problem.args);
+  EXPECT_EQ(asked, 3);
+  EXPECT_NEAR(problem.c.front(), expected.front(), 100);  // a part of the sum, or all of it
+  EXPECT_NE(problem.c.front(), before.front());
+  EXPECT_EQ(problem.c.back(), before.back());
+  asked = 3;  // never
+  Multiply(problem.args);
+  EXPECT_NEAR(problem.c.back(), expected.back(), 1e-3);
+}
+
+template <class T>
+bool IsComputed(int64_t m) {
+  Problem<T> problem(m, 300, 400, false, false, 0, 2);
+  const T before = problem.c.back();
+  Multiply(problem.args);
+  return problem.c.back() != before;
+}
+
+TEST_P(LinalgTest, ALongProductOfARunThatHasToEndIsLeftOut) {
+  const std::atomic<uint64_t> cancelled{1};
+  const CancellationToken stop{0, &cancelled};
+  {
+    CancellationScope scope(&stop);
+    EXPECT_TRUE(IsComputed<float>(10));  // soon done
+    EXPECT_FALSE(scope.stopped());
+    EXPECT_FALSE(IsComputed<float>(1000));
+    EXPECT_FALSE(IsComputed<double>(1000));
+    EXPECT_TRUE(scope.stopped());
+  }
+  EXPECT_TRUE(IsComputed<float>(1000));
+  const CancellationToken endless{0, nullptr};
+  const CancellationScope scope(&endless);
+  EXPECT_TRUE(IsComputed<float>(1000));
+}
 
 }  // namespace
 }  // namespace deputy::host::linalg

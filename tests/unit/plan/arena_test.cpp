@@ -36,6 +36,16 @@ TEST(AssignOffsets, NeighbouringHolesBecomeOne) {
   EXPECT_EQ(AssignOffsets(slots, first, last, 3), 128u);
 }
 
+TEST(AssignOffsets, TheSmallestHoleThatFitsIsTakenTheFirstOfEqualOnes) {
+  // Holes of 128, 64 and 64 bytes between values that stay.
+  std::vector<Slot> slots{ArenaSlot(128), ArenaSlot(64), ArenaSlot(64), ArenaSlot(64),
+                          ArenaSlot(64),  ArenaSlot(64), ArenaSlot(64), ArenaSlot(128)};
+  const std::vector<uint32_t> first{0, 0, 0, 0, 0, 0, 1, 1}, last{0, 2, 0, 2, 0, 2, 2, 2};
+  EXPECT_EQ(AssignOffsets(slots, first, last, 3), 448u);
+  EXPECT_EQ(slots[6].offset, 192u);
+  EXPECT_EQ(slots[7].offset, 0u);
+}
+
 TEST(AssignOffsets, R30_SumsBeyondAnyAddressAreSaidBySize) {
   std::vector<Slot> slots(5, ArenaSlot(size_t{1} << 62));
   const std::vector<uint32_t> first(5, 0), last(5, 1);

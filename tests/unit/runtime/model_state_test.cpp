@@ -102,7 +102,7 @@ TEST_F(ModelStateTest, TheLogNamesTheConsequenceOfAFailure) {
   ASSERT_TRUE(Prepare(OneNode("Relu")).ok());
   const std::shared_ptr<const Plan> plan = state_->PlanFor(state_->static_shapes())->plan;
   const Status ok, broken(StatusCode::kInternal, "broken"), lost(StatusCode::kDeviceLost, "lost");
-  ASSERT_TRUE(state_->fallback->CreateAlternative(*plan, plan->steps[0], broken).ok());
+  ASSERT_TRUE(state_->fallback->CreateAlternative(*plan, plan->steps[0], broken, {}).ok());
   const auto expect = [&](const Status& why, const Status& result, const std::string& consequence) {
     state_->fallback->Report(*plan, plan->steps[0], why, result);
     EXPECT_NE(log_.last().find(why.ToString() + "; cpu " + consequence), std::string::npos) << log_.last();

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""`limits: {...}` at the command line: models without end, models that need more memory than they may have, and values
+of the limits that are refused.
+
+  limits_test.py --deputy build/release/bin/deputy [unittest's arguments]
+"""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import make_models
+import onnx_bytes
+
+DEPUTY = None
+
+
+class Limits(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = Path(scratch.name)
+
+    def deputy(self, *arguments, status=0):
+        done = subprocess.run([DEPUTY, *map(str, arguments)], capture_output=True, text=True, timeout=300,
+                              env={"DEPUTY_CONFIG": "cpu-only", **os.environ})  # fmt: skip
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def model(self, data, name="m.onnx"):
+        path = self.scratch / name
+        path.write_bytes(data)
+        return path
+
+    def config(self, limits):
+        path = self.scratch / "c.yaml"
+        path.write_text(f"version: 1\nlimits:\n  {limits}\n")
+        return path
+
+    def count(self, outer, inner):
+        """The inputs of the model that counts."""
+        for name, value in (("outer", outer), ("inner", inner)):
+            (self.scratch / f"{name}.npy").write_bytes(onnx_bytes.npy([value], (), "<i8"))
+        return [f"--input={name}={self.scratch / name}.npy" for name in ("outer", "inner")]
+
+    def test_R31_an_endless_loop_ends_at_the_limit_of_steps(self):
+        model = self.model(make_models.counting())
+        error = self.deputy("run", model, "--config", self.config("loop_steps: 1000"),
+                            *self.count(1, 2**63 - 1), status=5).stderr  # fmt: skip
+        self.assertIn("m.onnx: node 'outer' (Loop): node 'inner' (Loop): iteration 999 exceeds the limit of 1000 loop "
+                      "steps, which all Loops and Scans of a run share; raise 'limits: {loop_steps: ...}'", error)
+        self.deputy("run", model, "--config", self.config("loop_steps: 1000"), *self.count(10, 99))
+
+    def test_every_command_that_runs_a_model_is_limited(self):
+        inputs = self.count(1, 2**63 - 1)
+        model = self.model(make_models.counting())
+        for command in (["run"], ["bench", "--runs=1", "--warmup=0"], ["profile", "--runs=1"]):
+            error = self.deputy(*command, model, *inputs, "--set=limits.loop_steps=50", status=5).stderr
+            self.assertIn("the limit of 50 loop steps", error)
+
+    def test_R31_the_time_of_a_run_is_limited(self):
+        model, inputs = self.model(make_models.counting()), self.count(2**63 - 1, 1)
+        config = self.config("loop_steps: none\n  timeout: 40ms")
+        error = self.deputy("run", model, "--config", config, *inputs, status=5).stderr
+        self.assertIn("m.onnx: node 'outer' (Loop): ", error)
+        self.assertIn("did not end in time; raise 'limits: {timeout: 40ms}' in the configuration", error)
+        for command in ("run", "bench"):
+            error = self.deputy(command, model, "--config", config, *inputs, "--timeout=30ms", status=5).stderr
+            self.assertIn("did not end in time; the time limit of the run is 30ms", error)
+
+    def test_the_option_takes_the_place_of_the_configuration(self):
+        config = self.config("timeout: 1us")
+        self.deputy("run", self.model(make_models.relu()), "--config", config, status=5)
+        self.deputy("run", self.model(make_models.relu()), "--config", config, "--timeout=10s")
+
+    def test_bench_needs_a_unit_as_well(self):
+        error = self.deputy("bench", self.model(make_models.relu()), "--timeout=5", status=2).stderr
+        self.assertIn("--timeout: '5' is not a duration such as 500ms or 1.5s: the unit is missing", error)
+
+    def test_a_model_that_needs_more_memory_is_refused(self):
+        model = self.model(make_models.wide())
+        error = self.deputy("run", model, "--config", self.config("memory: 6MB"), status=3).stderr
+        self.assertIn("m.onnx: node 'second' (Neg): ", error)
+        self.assertRegex(error, r"\d+ bytes for tensors, of which 'b' \[1000,1000\] has 4000000 bytes exceed the memory "
+                                r"limit of the session: 6000000 bytes, of which 4000000 are in use; raise 'limits: ")
+        self.deputy("run", model, "--config", self.config("memory: 20MB"))
+
+    def test_weights_that_are_packed_count(self):
+        error = self.deputy("run", self.model(make_models.filters()), "--set=limits.memory=100kB", status=3).stderr
+        self.assertIn("m.onnx: node 'the filters' (Conv): ", error)
+        self.assertIn("for packed weights exceed the memory limit of a session: 100000 bytes", error)
+
+    def test_a_value_of_a_run_is_limited_there(self):
+        (self.scratch / "extents.npy").write_bytes(onnx_bytes.npy([1000, 1000], (2,), "<i8"))
+        error = self.deputy("run", self.model(make_models.expanding()), "--set=limits.memory=1MB",
+                            f"--input=extents={self.scratch / 'extents.npy'}", status=5).stderr  # fmt: skip
+        self.assertIn("node 'grow' (ConstantOfShape): 4000000 bytes for value 'grown' [1000,1000] exceed", error)
+
+    def test_graphs_nested_deeper_than_32_are_refused(self):
+        self.deputy("inspect", self.model(make_models.nested(32)))
+        error = self.deputy("run", self.model(make_models.nested(33)), status=3).stderr
+        self.assertIn("m.onnx: graphs are nested deeper than 32 at node 'level 32'", error)
+
+    def test_R150_a_long_chain_needs_no_deep_stack(self):
+        model, dpm = self.model(make_models.chain(20000)), self.scratch / "m.dpm"
+        for command in (["run", model], ["inspect", model], ["partition", model], ["convert", model, "-o", dpm],
+                        ["run", dpm]):  # fmt: skip
+            done = subprocess.run([DEPUTY, *map(str, command)], capture_output=True, text=True, timeout=300,
+                                  env={"DEPUTY_CONFIG": "cpu-only", "HOME": str(self.scratch)},
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (64 << 10, 64 << 10)))  # fmt: skip
+            self.assertEqual(done.returncode, 0, f"{command[0]}: {done.stderr}")
+
+    def test_wrong_values_are_refused_with_their_place(self):
+        for limits, place, message in (
+            ("loop_steps: 0", "3:15", "'loop_steps' must be none or a whole number from 1 to"),
+            ("loop_steps: all", "3:15", "'loop_steps' must be none or a whole number from 1 to"),
+            ("timeout: 5", "3:12", "'timeout' must be a duration from 0ms to 1440min with its unit (us, ms, s, min), not '5': the unit is missing"),
+            ("timeout: 2000min", "3:12", "'timeout' must be a duration from 0ms to 1440min with its unit (us, ms, s, min), not '2000min'"),
+            ("memory: lots", "3:11", "'memory' must be a size from 0B to 1000TB with its unit"),
+            ("loopsteps: 5", "3:3", "unknown key 'loopsteps'; did you mean 'loop_steps'?"),
+        ):
+            with self.subTest(limits):
+                config = self.config(limits)
+                error = self.deputy("run", self.model(make_models.relu()), "--config", config, status=2).stderr
+                self.assertIn(f"deputy: error: {config}:{place}: {message}", error)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--deputy", required=True)
+    arguments, rest = parser.parse_known_args()
+    DEPUTY = arguments.deputy
+    unittest.main(argv=[sys.argv[0]] + rest)
