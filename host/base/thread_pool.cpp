@@ -3,17 +3,26 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "base/cancellation.hpp"
+#include "base/log.hpp"
 
 namespace deputy::host {
 namespace {
 
+uint32_t AvailableCpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return std::max(1u, std::thread::hardware_concurrency());
+  return static_cast<uint32_t>(std::max(1, CPU_COUNT(&set)));
+}
+
 // Rounds of polling before a thread sleeps in the kernel. A blocking wake-up costs tens of microseconds, a polled one
-// less than one; on a machine with a single CPU polling only keeps the other side from running.
+// less than one; where this process may use a single CPU, polling only keeps the other side from running.
 int SpinRounds() {
-  static const int rounds = std::thread::hardware_concurrency() > 1 ? 4000 : 0;
+  static const int rounds = AvailableCpus() > 1 ? 4000 : 0;
   return rounds;
 }
 
@@ -50,19 +59,20 @@ void Pause() {
 #endif
 }
 
-uint32_t AvailableCpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return std::max(1u, std::thread::hardware_concurrency());
-  return static_cast<uint32_t>(std::max(1, CPU_COUNT(&set)));
-}
-
 }  // namespace
 
 ThreadPool::ThreadPool(uint32_t threads) {
   if (threads == 0) threads = AvailableCpus();
   workers_.reserve(threads - 1);
-  for (uint32_t i = 1; i < threads; ++i) workers_.emplace_back([this, i] { Work(i); });
+  for (uint32_t i = 1; i < threads; ++i) {
+    try {
+      workers_.emplace_back([this, i] { Work(i); });
+    } catch (const std::exception& error) {
+      Log(LogLevel::kWarning, "{} of {} threads are used, because no further one can be started: {}", i, threads,
+          error.what());
+      break;
+    }
+  }
 }
 
 uint32_t ThreadPool::worker() const { return own_pool == this ? own_worker : 0; }

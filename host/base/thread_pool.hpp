@@ -14,7 +14,8 @@ namespace deputy::host {
 
 class ThreadPool {
  public:
-  // `threads` counts the calling thread: 1 starts none. 0 means one per CPU that this process may use.
+  // `threads` counts the calling thread: 1 starts none. 0 means one per CPU that this process may use. Threads that the
+  // system refuses are left out, with a warning.
   explicit ThreadPool(uint32_t threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -5,6 +5,7 @@
 #include <clocale>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -143,7 +144,9 @@ int main(int argc, char** argv) {
   int exit_status = deputy::cli::kDone;
   try {
     exit_status = deputy::cli::Main(argc, argv);
-  } catch (const std::exception& error) {  // lack of memory
+  } catch (const std::bad_alloc&) {
+    exit_status = deputy::cli::FailRun("out of memory");
+  } catch (const std::exception& error) {  // lack of threads
     exit_status = deputy::cli::FailRun(error.what());
   }
   exit_status = deputy::cli::FinishOutput(exit_status);

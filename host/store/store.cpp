@@ -65,15 +65,17 @@ std::shared_ptr<const Descriptor> Store::Folder(bool make) {
   struct stat about {};
   if (folder_ != nullptr && fstat(folder_->get(), &about) == 0 && about.st_nlink == 0) folder_ = nullptr;  // removed
   if (folder_ != nullptr) return folder_;
+  std::error_code unmade;  // the reason where it cannot be opened below
   if (make) {
-    std::error_code ignored;  // a folder that could not be made fails to open below
-    fs::create_directories(options_.folder.parent_path(), ignored);
-    (void)mkdir(options_.folder.c_str(), S_IRWXU);
+    fs::create_directories(options_.folder.parent_path(), unmade);
+    if (!unmade && mkdir(options_.folder.c_str(), S_IRWXU) != 0 && errno != EEXIST)
+      unmade = std::error_code(errno, std::generic_category());
   }
   const auto opened =
       std::make_shared<const Descriptor>(open(options_.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened->get() < 0) {
-    if (make || errno != ENOENT) refusal_ = fmt::format("cannot be opened: {}", std::strerror(errno));
+    if (make || errno != ENOENT)
+      refusal_ = fmt::format("cannot be opened: {}", unmade ? unmade.message() : std::strerror(errno));
     return nullptr;
   }
   if (fstat(opened->get(), &about) != 0) {

@@ -89,23 +89,27 @@ class [[nodiscard]] Status {
   struct Problem {
     StatusCode code;
     std::string message, where, advice;
+    // The one for lack of memory, which is not freed. Program and library each have theirs, and meet the other's.
+    bool is_static = false;
   };
   struct Release {
     // Not inlined, so that the destructor of an OK status, which is everywhere, is one comparison.
     [[gnu::cold, gnu::noinline]] void operator()(Problem* problem) const {
-      if (problem != OutOfMemory()) delete problem;
+      if (!problem->is_static) delete problem;
     }
   };
 
   static Problem* OutOfMemory() {
-    static Problem problem{StatusCode::kResourceExhausted, "out of memory", {}, {}};  // short: no memory of its own
+    static Problem problem{
+        StatusCode::kResourceExhausted, "out of memory", {}, {}, true};  // short: no memory of its own
     return &problem;
   }
   void Keep(Problem&& problem) {
+    problem.is_static = false;  // it may be a copy
     Problem* kept = new (std::nothrow) Problem(std::move(problem));
     problem_.reset(kept != nullptr ? kept : OutOfMemory());
   }
-  bool is_own() const { return !ok() && problem_.get() != OutOfMemory(); }
+  bool is_own() const { return !ok() && !problem_->is_static; }
 
   const std::string& Text(std::string Problem::*part) const {
     static const std::string nothing;
