@@ -20,13 +20,14 @@ from pathlib import Path
 
 TABLE = Path(__file__).parent / "liars" / "liars.toml"
 ENOUGH = 58 / 60
-# Of one liar; the kit ends each of its own tests earlier.
-MOST_SECONDS = 180
+# Of one liar, and of one case of the kit; wide, because a busy machine is not a fault of the delegate.
+MOST_SECONDS = 400
+CASE_SECONDS = 60
 
 
 def run(arguments, liar):
     """The kit's output about a liar, and the seconds that it took."""
-    command = [arguments.kit, "--timeout", str(liar.get("timeout", 20)), "--jobs", "2"]
+    command = [arguments.kit, "--timeout", str(liar.get("timeout", CASE_SECONDS)), "--jobs", "2"]
     if liar.get("blind"):
         command.append(arguments.blind / f"{liar['name']}.so")
     else:
