@@ -29,6 +29,9 @@ void Append(char* text, size_t capacity, const char* more) {
 }
 
 void OnFault(int signal, siginfo_t* info, void*) {
+  static std::atomic_flag taken;
+  if (taken.test_and_set())  // of several threads the first ends the process
+    for (;;) pause();
   Progress* progress = SharedProgress();
   const auto* address = static_cast<const char*>(info->si_addr);
   for (const Region& region : g_regions) {

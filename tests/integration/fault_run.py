@@ -56,9 +56,10 @@ class FaultRun(unittest.TestCase):
                 "--expect", f"y={self.scratch}/y.raw", "--rtol", "0", "--atol", "0", *arguments]  # fmt: skip
 
     def environment(self, **variables):
-        names = ("HOME", "XDG_CACHE_HOME", "FIXTURE_FAULT", "FIXTURE_ONCE", "DEPUTY_CHECK", "TMPDIR")
+        names = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "FIXTURE_FAULT", "FIXTURE_ONCE", "DEPUTY_CHECK", "TMPDIR")
         kept = {name: value for name, value in os.environ.items() if name not in names}
-        return {**kept, "HOME": str(self.scratch / "home"), **variables}
+        none = {"DEPUTY_SYSTEM_CONFIG": str(self.scratch / "absent.yaml")}  # in a folder that every user can read
+        return {**kept, **none, "HOME": str(self.scratch / "home"), **variables}
 
     def run_it(self, command, before=None, environment=None):
         done = subprocess.run(command, env=environment or self.environment(), capture_output=True, timeout=100,

@@ -208,7 +208,7 @@ TEST_F(Proxy, PluginOfTheApplicationIsKeptUntilItsLastObjectIsGone) {
 }
 
 TEST_F(Proxy, R76_NullTableOfTheApplicationIsRefused) {
-  EXPECT_EQ(registry_.AddInProcess(nullptr, nullptr).code(), StatusCode::kPlugin);
+  EXPECT_EQ(registry_.AddInProcess(nullptr, nullptr).code(), StatusCode::kInvalidArgument);
 }
 
 TEST_F(Proxy, R76_MissingSlotOfTheApplicationIsRefused) {
