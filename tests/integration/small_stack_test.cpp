@@ -12,7 +12,11 @@
 namespace deputy {
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr size_t kStackBytes = 16 * 64 * 1024;  // a sanitizer's frames are several times as large
+#else
 constexpr size_t kStackBytes = 64 * 1024;
+#endif
 
 void OnSmallStack(std::function<void()> work) {
   pthread_attr_t attributes;
