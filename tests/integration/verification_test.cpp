@@ -62,8 +62,8 @@ class VerificationTest : public testing::Test {
   }
   Context Make(const Scenario& setup) const {
     return Read("log: {level: debug}\ndelegates:\n- name: wrong_fusions\n  options: {fault: " + setup.fault +
-                ", operator: \"" + setup.op_type + "\", trace: " + trace_.string() + "}\n  isolation: none\n  verify: " + setup.verify +
-                "\n" + setup.entry);
+                ", operator: \"" + setup.op_type + "\", trace: " + trace_.string() +
+                "}\n  isolation: none\n  verify: " + setup.verify + "\n" + setup.entry);
   }
   // A model of a context of its own, as in another process.
   void Start(const Scenario& setup, const std::string& model = "pyramid") {
