@@ -184,9 +184,7 @@ std::optional<PluginDescription> PluginRecords::Find(const PluginFile& file) {
 void PluginRecords::Save(const PluginFile& file, const PluginDescription& description) {
   // A device that cannot be used now may come back without a trace in the surroundings.
   if (store_ == nullptr || !IsAvailable(description)) return;
-  const Known known = Look(file);
-  if (known.description && reuse_) return;
-  store_->Save(EntryKind::kProbe, ProbeKey(file), HexText(known.content), EncodeReply(0, description));
+  store_->Save(EntryKind::kProbe, ProbeKey(file), HexText(Look(file).content), EncodeReply(0, description));
 }
 
 Rejection PluginRecords::Quarantine(const PluginFile& file, const fs::path& path, const std::string& plugin,

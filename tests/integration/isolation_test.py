@@ -17,6 +17,7 @@ import unittest
 from pathlib import Path
 
 import onnx_bytes
+from fault_run import processes_with
 
 ARGS = None
 # Calls of a plugin, in their order. Those of LOADING fail the delegate, the others cost it at most the partition.
@@ -33,18 +34,6 @@ LABEL = "plugin misbehaves (misbehaves.so, in a worker process)"
 
 def floats(values):
     return struct.pack(f"<{len(values)}f", *values)
-
-
-def processes_with(text):
-    """Processes with the text in their command line, beside this one."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if text.encode() in (folder / "cmdline").read_bytes() and int(folder.name) != os.getpid():
-                found.append(folder.name)
-        except OSError:
-            pass
-    return found
 
 
 class Isolation(unittest.TestCase):

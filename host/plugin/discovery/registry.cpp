@@ -140,25 +140,27 @@ std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const Sca
   if (options.require_listed && !not_listed.empty()) return Rejection{RejectReason::kNotListed, std::move(not_listed)};
   if (!options.probe) return std::nullopt;
 
-  DEPUTY_ASSIGN_OR_REJECT(PluginDescription description, DescriptionOf(candidate, *file, options));
+  bool is_new = false;
+  DEPUTY_ASSIGN_OR_REJECT(PluginDescription description, DescriptionOf(candidate, *file, options, is_new));
   if (description.id != candidate.entry.manifest->id)
     return Rejection{RejectReason::kBadTable, fmt::format("calls itself '{}', but its manifest says '{}'",
                                                           description.id, candidate.entry.manifest->id)};
-  if (options.records) options.records->Save(*file, description);
   const Checked<FileIdentity> now = IdentityOf(candidate.resolved);
   if (!std::holds_alternative<FileIdentity>(now) || std::get<FileIdentity>(now) != candidate.identity)
     return Rejection{RejectReason::kChanged, "changed while it was probed"};
+  if (is_new && options.records) options.records->Save(*file, description);
   candidate.entry.description = std::move(description);
   return std::nullopt;
 }
 
 Checked<PluginDescription> PluginRegistry::DescriptionOf(const Candidate& candidate, const PluginFile& file,
-                                                         const ScanOptions& options) {
+                                                         const ScanOptions& options, bool& is_new) {
   const ProbeOptions how{options.worker, options.probe_timeout, options.sandbox};
   if (!options.records) return Probe(candidate.resolved, how);
   if (std::optional<Rejection> earlier = options.records->Quarantined(file)) return *std::move(earlier);
   if (std::optional<PluginDescription> known = options.records->Find(file)) return *std::move(known);
   Checked<PluginDescription> probed = Probe(candidate.resolved, how);
+  is_new = true;
   if (const Rejection* fault = RejectionOf(probed); fault != nullptr && IsFault(fault->reason))
     return options.records->Quarantine(file, candidate.entry.path, candidate.entry.manifest->id, *fault);
   return probed;

@@ -109,8 +109,9 @@ class PluginRegistry final : public DelegateFactory {
                   FolderTrust& folders);
   std::optional<Rejection> Examine(Candidate& candidate, const ScanOptions& options, const HostTraits& host,
                                    FolderTrust& folders);
+  // `is_new`: no record had it.
   static Checked<PluginDescription> DescriptionOf(const Candidate& candidate, const PluginFile& file,
-                                                  const ScanOptions& options);
+                                                  const ScanOptions& options, bool& is_new);
   // Why the lock does not list the file or one that belongs to it; empty if it lists all.
   static std::string ReasonNotListed(const Candidate& candidate, const PluginFile& file, const ScanOptions& options);
   std::optional<Rejection> CheckDuplicates(const Candidate& candidate) const;
