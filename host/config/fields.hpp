@@ -198,7 +198,10 @@ void VisitConfig(V& v, C& c) {
             "of others, to connect, to start and to signal programs",
             "false"},
         c.plugins.sandbox);
-    v.Quantity(Key{"probe_timeout", "time that a plugin has for describing itself in the helper process", "5s"},
+    v.Quantity(Key{"probe_timeout",
+                   "time that a plugin has for describing itself in the helper process; then five times that for a "
+                   "trial of its delegates",
+                   "5s"},
                c.plugins.probe_timeout, DurationRange{"10ms", "10min"});
   });
   v.Items(

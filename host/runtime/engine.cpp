@@ -37,7 +37,7 @@ NodeRule FromConfig(const PlacementRule& rule) {
 
 // By the configuration, or by the environment for a run whose configuration is not to be changed.
 bool IsChecking(const Config& config) {
-  const char* wish = std::getenv("DEPUTY_CHECK");
+  const char* wish = secure_getenv("DEPUTY_CHECK");
   return *config.debug.check || (wish != nullptr && std::string_view(wish) == "1");
 }
 

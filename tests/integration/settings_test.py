@@ -15,6 +15,7 @@ import subprocess
 import sys
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import make_models
 import onnx_bytes
@@ -317,9 +318,9 @@ class Effects(Settings):
             ("crashes_in_execute", "", "execute: its worker process was ended by SIGSEGV"),
             ("hangs_in_execute", ", timeout: 150ms", "execute: its worker process did not end a run within 150 ms"),
             ("good", ", memory_limit: 1MB", "its worker process"),
-            ("hangs_in_open", ", call_timeout: 250ms", "open: its worker process did not answer a call within 250 ms"),
+            ("misbehaves", ", call_timeout: 250ms", "open: its worker process did not answer a call within 250 ms"),
         ):
-            with self.subTest(plugin):
+            with self.subTest(plugin), mock.patch.dict(os.environ, FIXTURE_FAULT="open:hang"):
                 config = self.config(f"delegates: [{{name: {plugin}, isolation: process{keys}}}]\n",
                                      f"version: 1\nplugins: {{paths: [{self.fixture(plugin)}], trust: any}}\n")  # fmt: skip
                 self.assertIn(warning, self.deputy("run", self.model(), "--config", config).stderr)
