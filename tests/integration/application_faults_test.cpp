@@ -234,9 +234,9 @@ TEST(ApplicationFault, R130_AWorkerIsNotStartedAgainFromAFileThatWasReplaced) {
   const host::TempFolder folder;
   const std::filesystem::path file = folder.path() / "good.so";
   std::filesystem::copy(DEPUTY_TEST_FIXTURES "/good.so", file);
-  const Context context = *Context::FromYamlText(
-      "t.yaml", "version: 1\nplugins: {paths: [" + folder.path().string() +
-                    "]}\ncache: {dir: 'off'}\ndelegates: [{name: good, isolation: process}]\n");
+  const Context context =
+      *Context::FromYamlText("t.yaml", "version: 1\nplugins: {paths: [" + folder.path().string() +
+                                           "]}\ncache: {dir: 'off'}\ndelegates: [{name: good, isolation: process}]\n");
   const Model model = Built(kRelu, context);
   Session session = SessionOf(model);
   ASSERT_EQ(Answer(session, Input()), kAnswer);

@@ -93,8 +93,8 @@ const Row kRows[] = {
     // The trial at the end of the probe.
     {"crashes_in_open", "refused: probe-crashed", "crashed with SIGABRT while a delegate was opened", "R87"},
     {"crashes_in_compile", "refused: probe-crashed", "crashed with SIGABRT while a delegate compiled one node", "R87"},
-    {"hangs_in_open", "refused: probe-timed-out", "gave no answer within 2500 ms while a delegate was opened", "R88", "",
-     500},
+    {"hangs_in_open", "refused: probe-timed-out", "gave no answer within 2500 ms while a delegate was opened", "R88",
+     "", 500},
     {"answers_twice", "query: supported", "query_support broke its contract: it answers twice for node 'first'", "R99"},
     {"claims_foreign_nodes", "query: supported", "query_support broke its contract: it answers", "R99"},
     {"changes_answers", "compiled", "", "R100", "lifecycle.query: the host asks once and goes by that"},
