@@ -55,12 +55,17 @@ Result<std::unique_ptr<Descriptor>> SealedCopy(std::span<const uint8_t> bytes) {
   return file;
 }
 
+Result<std::unique_ptr<Descriptor>> SealedMemory(uint64_t size) {
+  DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Descriptor> file, NewFile(size));
+  if (fcntl(file->get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return NoMemory(size);
+  return file;
+}
+
 Status SharedRegion::Ensure(uint64_t size) {
   if (size <= this->size() && mapping_ != nullptr) return {};
   if (size > kMostBytes) return Error(StatusCode::kResourceExhausted, "no shared memory of {} bytes", size);
   const uint64_t wanted = (std::max(size, this->size() + this->size() / 2) + kPage) / kPage * kPage;
-  DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Descriptor> file, NewFile(wanted));
-  if (fcntl(file->get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return NoMemory(wanted);
+  DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Descriptor> file, SealedMemory(wanted));
   std::unique_ptr<Mapping> mapping = Mapping::Of(file->get(), 0, wanted, true);
   if (mapping == nullptr) return NoMemory(wanted);
   mapping_ = std::move(mapping);

@@ -17,23 +17,11 @@
 #include "base/status.hpp"
 #include "base/worker_process.hpp"
 #include "deputy/abi/host.h"
+#include "isolation/channel.hpp"
 #include "isolation/frame.hpp"
 #include "isolation/serve.hpp"
-#include "isolation/shared_memory.hpp"
 
 namespace deputy::host {
-
-;
-
-// A socket on which one call at a time is in progress, and the memory of its runs.
-struct Channel {
-  explicit Channel(int descriptor) : socket(descriptor) {}
-
-  Descriptor socket;
-  std::unique_ptr<Mapping> page;  // a ChannelPage
-  SharedRegion tensors;
-  std::map<uint32_t, SharedRegion> outputs;  // of runs that size their outputs, by output
-};
 
 class WorkerLink {
  public:
@@ -55,7 +43,8 @@ class WorkerLink {
   bool has_ended();
   // Of serve.hpp. [any-thread]
   std::string OwnFault();
-  void Release(std::unique_ptr<Channel> channel);
+  // `sound`: another call may use it.
+  void Release(std::unique_ptr<Channel> channel, bool sound);
   // Ends the worker because of what it did: "sent an invalid frame". Returns the fault as a sentence.
   // [any-thread]
   std::string Condemn(std::string_view fault);
@@ -80,8 +69,10 @@ class WorkerLink {
   void Watch();
   bool TakeControl();
   void Kill();  // with mutex_
+  std::unique_ptr<Channel> NewChannel();
 
   const RemotePluginOptions options_;
+  const std::chrono::nanoseconds spin_;
   std::unique_ptr<WorkerProcess> process_;
   std::unique_ptr<Received<Hello>> hello_;
   std::string label_, source_;
@@ -91,6 +82,7 @@ class WorkerLink {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Channel>> idle_;
+  std::vector<Channel*> used_;        // by calls in progress
   std::string condemned_;             // why this side ended it
   std::optional<std::string> ended_;  // how it ended
   bool collecting_ = false;           // its number may be another process' soon
