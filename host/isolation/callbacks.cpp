@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <utility>
 
+#include "delegate/kept_outputs.hpp"
 #include "deputy/dtype.hpp"
 #include "isolation/call.hpp"
 
@@ -299,6 +301,7 @@ bool RemoteCall::Allocate(WireFrame& frame) {
                              grown.message().size());
     return Answer(function, status, TwoNumbers());
   }
+  if (KeptOutputs::AreWanted() && size != 0) std::memcpy(region.data(), data, size);
   allocated_.push_back({asked->output, data, size});
   const int descriptor = region.TakeNew();
   return Answer(function, nullptr, TwoNumbers{size, region.size()},

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "deputy/abi/delegate.h"
 #include "deputy/abi/ext/blob.h"
@@ -83,10 +84,20 @@ struct RemoteExecutable {
 
   static RemoteExecutable& Of(deputy_executable* self) { return *reinterpret_cast<RemoteExecutable*>(self); }
 };
+// Where the inputs of the last run were found, for the next one with the same pointers.
+struct KnownPlaces {
+  struct Input {
+    const void* data = nullptr;
+    uint64_t size = 0, place = 0;
+  };
+  uint64_t generation = 0;
+  std::vector<Input> inputs;
+};
 struct RemoteContext {
   RemoteInstance& instance;
   uint64_t token = 0;
   const deputy_profile_sink* sink = nullptr;  // while profiling is on
+  KnownPlaces places = {};
 
   static RemoteContext& Of(deputy_context* self) { return *reinterpret_cast<RemoteContext*>(self); }
 };

@@ -5,46 +5,67 @@
 #include <cstring>
 #include <memory>
 
+#include "delegate/kept_outputs.hpp"
+
 namespace deputy::host {
 namespace {
 
-constexpr uint64_t kAlignment = 64;
-
-// Places begin behind an unused part, so that 0 is none.
+// In the channel's region, after an unused part, so that 0 is none.
 uint64_t PlaceFor(uint64_t size, uint64_t& end) {
   const uint64_t place = end;
   if (__builtin_add_overflow(end, size, &end) || __builtin_add_overflow(end, kAlignment - 1, &end)) return 0;
   end = end / kAlignment * kAlignment;
-  return place;
+  return RegionOf(end) == 0 ? place : 0;
 }
 
 }  // namespace
 
-bool RunTransfer::Place(deputy_tensor& tensor, uint64_t& end) {
-  if (tensor.memory != DEPUTY_MEMORY_HOST || tensor.layout != DEPUTY_LAYOUT_DENSE) return false;
-  const bool has_bytes = tensor.data != nullptr && tensor.byte_size != 0;
-  const uint64_t place = has_bytes ? PlaceFor(tensor.byte_size, end) : 0;
-  tensor.data = reinterpret_cast<void*>(static_cast<uintptr_t>(place));
-  return !has_bytes || place != 0;
+void RunTransfer::Find(WorkerLink& link, KnownPlaces& known) {
+  const uint64_t generation = link.generation();
+  if (generation == 0) return;
+  if (known.generation != generation || known.inputs.size() != args_.input_count)
+    known = {generation, std::vector<KnownPlaces::Input>(args_.input_count)};
+  found_.resize(args_.input_count);
+  for (uint32_t i = 0; i < args_.input_count; ++i) {
+    const deputy_tensor* input = args_.inputs[i];
+    if (input == nullptr || input->data == nullptr || input->byte_size == 0) continue;
+    KnownPlaces::Input& last = known.inputs[i];
+    if (last.data != input->data || last.size != input->byte_size)
+      last = {input->data, input->byte_size, link.PlaceOf(input->data, input->byte_size)};
+    found_[i] = last.place;
+  }
+}
+
+bool RunTransfer::Place(const deputy_tensor* const* tensors, uint32_t count, uint64_t& end) {
+  for (uint32_t i = 0; i < count; ++i) {
+    const size_t at = pointers_.size();
+    pointers_.push_back(nullptr);
+    if (tensors[i] == nullptr) {
+      tensors_.emplace_back();
+      continue;
+    }
+    deputy_tensor& tensor = tensors_.emplace_back(Whole(*tensors[i]));
+    pointers_.back() = &tensor;
+    if (tensor.memory != DEPUTY_MEMORY_HOST || tensor.layout != DEPUTY_LAYOUT_DENSE) return false;
+    const bool has_bytes = tensor.data != nullptr && tensor.byte_size != 0;
+    uint64_t place = at < found_.size() ? found_[at] : 0;
+    if (has_bytes && place == 0) {
+      place = PlaceFor(tensor.byte_size, end);
+      if (place == 0) return false;
+    }
+    tensor.data = reinterpret_cast<void*>(static_cast<uintptr_t>(place));
+  }
+  return true;
 }
 
 CallResult RunTransfer::Prepare(RemoteCall& call, RunForm& form) {
   uint64_t end = kAlignment;
-  tensors_.reserve(size_t{args_.input_count} + args_.output_count);
-  for (const auto& [tensors, count] :
-       {std::pair{args_.inputs, args_.input_count}, std::pair{args_.outputs, args_.output_count}}) {
-    for (uint32_t i = 0; i < count; ++i) {
-      pointers_.push_back(nullptr);
-      if (tensors[i] == nullptr) {
-        tensors_.emplace_back();
-        continue;
-      }
-      pointers_.back() = &tensors_.emplace_back(Whole(*tensors[i]));
-      if (!Place(tensors_.back(), end))
-        return CallResult::Failure(DEPUTY_INVALID_ARGUMENT,
-                                   "only dense tensors in the host's memory can be shared with a worker process");
-    }
-  }
+  const size_t count = size_t{args_.input_count} + args_.output_count;
+  tensors_.reserve(count);
+  pointers_.reserve(count);
+  if (!Place(args_.inputs, args_.input_count, end) || !Place(args_.outputs, args_.output_count, end))
+    return CallResult::Failure(DEPUTY_INVALID_ARGUMENT,
+                               "only dense tensors in the host's memory can be shared with a worker process");
   form.args = args_;
   form.args.inputs = pointers_.data();
   form.args.outputs = pointers_.data() + args_.input_count;
@@ -58,29 +79,27 @@ CallResult RunTransfer::Prepare(RemoteCall& call, RunForm& form) {
     return CallResult::Failure(DEPUTY_OUT_OF_MEMORY, grown.message());
   form.region_size = region.size();
   if (const int descriptor = region.TakeNew(); descriptor >= 0) call.Attach(descriptor);
-  Copy(args_.inputs, 0, args_.input_count, region.data(), true);
-  Copy(args_.outputs, args_.input_count, args_.output_count, region.data(), true);
+  const size_t copied = KeptOutputs::AreWanted() ? count : args_.input_count;
+  for (size_t i = 0; i < copied; ++i) {
+    const deputy_tensor* from = i < args_.input_count ? args_.inputs[i] : args_.outputs[i - args_.input_count];
+    if (uint8_t* to = Own(region, i)) std::memcpy(to, from->data, from->byte_size);
+  }
   return {};
 }
 
 void RunTransfer::Finish(RemoteCall& call) const {
   Channel& channel = *call.channel();
-  Copy(args_.outputs, args_.input_count, args_.output_count, channel.tensors.data(), false);
+  for (uint32_t i = 0; i < args_.output_count; ++i)
+    if (const uint8_t* from = Own(channel.tensors, size_t{args_.input_count} + i))
+      std::memcpy(args_.outputs[i]->data, from, args_.outputs[i]->byte_size);
   for (const RemoteCall::Allocated& output : call.allocated())
     std::memcpy(output.data, channel.outputs[output.output].data(), output.size);
 }
 
-void RunTransfer::Copy(const deputy_tensor* const* originals, size_t first, uint32_t count, uint8_t* base,
-                       bool into) const {
-  for (uint32_t i = 0; i < count; ++i) {
-    if (originals[i] == nullptr) continue;
-    const uintptr_t place = reinterpret_cast<uintptr_t>(tensors_[first + i].data);
-    if (place == 0) continue;
-    if (into)
-      std::memcpy(base + place, originals[i]->data, originals[i]->byte_size);
-    else
-      std::memcpy(originals[i]->data, base + place, originals[i]->byte_size);
-  }
+// The bytes of a tensor in the channel's region; null where it has none there.
+uint8_t* RunTransfer::Own(const SharedRegion& region, size_t tensor) const {
+  const auto place = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(tensors_[tensor].data));
+  return place == 0 || RegionOf(place) != 0 ? nullptr : region.data() + place;
 }
 
 void Deliver(const Events& events, const deputy_profile_sink* sink) {
@@ -89,12 +108,13 @@ void Deliver(const Events& events, const deputy_profile_sink* sink) {
 }
 
 deputy_status* RemoteExecute(deputy_context* self, const deputy_run_args* args) {
-  const RemoteContext& context = RemoteContext::Of(self);
+  RemoteContext& context = RemoteContext::Of(self);
   return ForHost(context.instance.host, [&] {
     CallScope scope;
     scope.host = context.instance.host;
     scope.run = args;
     RunTransfer run(*args);
+    run.Find(context.instance.delegate.link(), context.places);
     ObjectCall<RunForm> message{context.token, {}};
     RemoteCall call(context.instance.delegate.link(), Function::kExecute, scope);
     if (CallResult failure = run.Prepare(call, message.args); failure.failed) return failure;

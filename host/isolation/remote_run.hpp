@@ -1,4 +1,5 @@
-// Runs in a worker process: tensors are copied into memory that both processes share, and outputs back out of it.
+// Runs in a worker process: inputs are read where they are if the worker has that memory, and copied into memory that
+// both processes share otherwise; outputs are copied out of it.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +14,26 @@ namespace deputy::host {
 // deputy_delegate.execute
 deputy_status* RemoteExecute(deputy_context* self, const deputy_run_args* args);
 
-// The tensors of one run in a channel's memory. Outputs go both ways, so that an element that is not written keeps what
-// it holds, as in process.
+// The tensors of one run, for the worker. Elements of outputs that it does not write are undefined, unless KeptOutputs
+// are wanted.
 class RunTransfer {
  public:
   explicit RunTransfer(const deputy_run_args& args) : args_(Whole(args)) {}
 
-  // Copies the tensors and attaches what the worker does not have yet.
+  // Finds the inputs that the worker can read where they are. Before the call: a region that it does not have yet is
+  // sent in a call of its own.
+  void Find(WorkerLink& link, KnownPlaces& known);
+  // Copies the other inputs and attaches the descriptor that the worker does not have yet.
   CallResult Prepare(RemoteCall& call, RunForm& form);
   // Copies the outputs of a run that succeeded.
   void Finish(RemoteCall& call) const;
 
  private:
-  // Sets the place of a tensor in the region; `end` is the end of those before it.
-  static bool Place(deputy_tensor& tensor, uint64_t& end);
-  void Copy(const deputy_tensor* const* originals, size_t first, uint32_t count, uint8_t* base, bool into) const;
+  uint8_t* Own(const SharedRegion& region, size_t tensor) const;
+  bool Place(const deputy_tensor* const* tensors, uint32_t count, uint64_t& end);
 
   deputy_run_args args_;
+  std::vector<uint64_t> found_;                 // per input: its place outside of the channel, or 0
   std::vector<deputy_tensor> tensors_;          // inputs, then outputs
   std::vector<const deputy_tensor*> pointers_;  // to these, or NULL
 };

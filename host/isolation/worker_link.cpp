@@ -67,6 +67,7 @@ WorkerLink::WorkerLink(const RemotePluginOptions& options)
 Result<std::unique_ptr<WorkerLink>> WorkerLink::Start(const RemotePluginOptions& options) {
   std::unique_ptr<WorkerLink> link(new WorkerLink(options));
   DEPUTY_RETURN_IF_ERROR(link->Begin());
+  if (options.arenas != nullptr) options.arenas->Add(*link);
   return link;
 }
 
@@ -118,6 +119,7 @@ Status WorkerLink::AwaitHello() {
 }
 
 WorkerLink::~WorkerLink() {
+  if (options_.arenas != nullptr) options_.arenas->Remove(*this);
   if (process_ != nullptr) {
     shutdown(process_->reply_fd(), SHUT_WR);  // it ends itself
     std::unique_lock lock(mutex_);

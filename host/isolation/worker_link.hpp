@@ -23,12 +23,12 @@
 
 namespace deputy::host {
 
-class WorkerLink {
+class WorkerLink final : private SharedArenaUser {
  public:
   // Starts the process and waits for its first message.
   static Result<std::unique_ptr<WorkerLink>> Start(const RemotePluginOptions& options);
   // Ends the process; no call is in progress.
-  ~WorkerLink();
+  ~WorkerLink() override;
   WorkerLink(const WorkerLink&) = delete;
   WorkerLink& operator=(const WorkerLink&) = delete;
 
@@ -51,6 +51,12 @@ class WorkerLink {
   // For a channel that was closed: waits until it is known how the worker ended. [any-thread]
   std::string HowLost();
 
+  // The place of bytes in a region that the worker has; 0 where it has none with them. A new region is sent to it in a
+  // call of its own. [any-thread]
+  uint64_t PlaceOf(const void* data, uint64_t size);
+  // As long as it is the same, PlaceOf has the same results. [any-thread]
+  uint64_t generation() const { return options_.arenas == nullptr ? 0 : options_.arenas->generation(); }
+
   // Asks the run of a context to end; never waits. [any-thread]
   void Cancel(uint64_t context, uint64_t run);
 
@@ -70,6 +76,9 @@ class WorkerLink {
   bool TakeControl();
   void Kill();  // with mutex_
   std::unique_ptr<Channel> NewChannel();
+  void Freed(uint64_t region) override;
+  bool Share(const SharedArenas::Region& region, uint32_t number);
+  void SendFreed(const RegionForm& region);
 
   const RemotePluginOptions options_;
   const std::chrono::nanoseconds spin_;
@@ -88,6 +97,11 @@ class WorkerLink {
   bool collecting_ = false;           // its number may be another process' soon
 
   std::mutex sending_;  // on the control socket
+  std::mutex regions_mutex_;
+  std::map<uint64_t, uint32_t> regions_;  // that the worker has: the numbers in places, by id
+  std::vector<uint32_t> free_numbers_;
+  uint32_t last_number_ = 0;
+
   std::mutex hosts_mutex_;
   std::map<uint64_t, const deputy_host*> hosts_;
 };

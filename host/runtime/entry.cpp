@@ -112,6 +112,7 @@ Entry EntryFromConfig(const DelegateConfig& config) {
   entry.isolation = *config.isolation;
   entry.call_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.call_timeout);
   entry.run_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.timeout);
+  entry.spin = *config.spin;
   entry.memory_limit = static_cast<uint64_t>(config.memory_limit->count);
   const DelegateConfig defaults;
   if (*config.memory_limit != *defaults.memory_limit) entry.limit = config.memory_limit.origin;

@@ -18,6 +18,7 @@ ReplyWords ServedCall::Serve(WireFrame frame) {
     case Function::kDescribe:
     case Function::kInit:
     case Function::kShutdown: return ServePlugin(std::move(frame));
+    case Function::kShareRegion: return TakeRegion(std::move(frame));
     case Function::kProbe:
     case Function::kOpen:
     case Function::kBlobCheck:

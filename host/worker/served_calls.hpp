@@ -46,6 +46,7 @@ class ServedCall {
   ReplyWords Compute(WireFrame frame);
   ReplyWords Enumerate(const ServedDelegate& delegate, WorkerHost& host);
   ReplyWords GetText(WireFrame frame);
+  ReplyWords TakeRegion(WireFrame frame);
   ReplyWords Execute(WireFrame frame);
   ReplyWords Resize(WireFrame frame);
   ReplyWords ContextCreate(WireFrame frame);

@@ -33,6 +33,11 @@ deputy_status* AddDebugIds(void* self, uint32_t id, const deputy_node_id* nodes,
 void* ServedCall::At(const void* place, uint64_t size) const {
   const auto offset = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(place));
   if (offset == 0) return nullptr;
+  if (const uint32_t region = RegionOf(offset); region != 0) {
+    uint8_t* const bytes = plugin_.regions.At(region, OffsetOf(offset), size);
+    if (bytes == nullptr) EndWorker();
+    return bytes;
+  }
   const uint64_t whole = channel_.tensors == nullptr ? 0 : channel_.tensors->size();
   if (offset > whole || size > whole - offset) EndWorker();
   return channel_.tensors->data() + offset;
@@ -64,6 +69,17 @@ deputy_status* ServedCall::Allocate(void* self, uint32_t output, const int64_t* 
     return NewStatus(DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "an output cannot be mapped");
   *data = region->data();
   return nullptr;
+}
+
+ReplyWords ServedCall::TakeRegion(WireFrame frame) {
+  const auto message = Decode<RegionForm>(std::move(frame));
+  if (message->descriptors().size() != 1) EndWorker();
+  const RegionForm& form = **message;
+  std::unique_ptr<Mapping> bytes = Mapping::Of(message->descriptors().front()->get(), 0, form.size, false);
+  if (bytes == nullptr)
+    return ReplyWith(StatusHandle(NewStatus(DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "inputs cannot be mapped")));
+  plugin_.regions.Set(form, std::move(bytes));
+  return ReplyWith(nullptr);
 }
 
 ReplyWords ServedCall::Execute(WireFrame frame) {

@@ -86,8 +86,8 @@ void Isolated(benchmark::State& state, const char* op, const std::string& delega
   Run inside, isolated;
   Status status = inside.Prepare(file, "{" + delegate + ", isolation: none}", elements);
   if (status.ok())
-    status = isolated.Prepare(file, "{" + delegate + ", isolation: process" + (spins ? "" : "") + "}",
-                              elements);
+    status =
+        isolated.Prepare(file, "{" + delegate + ", isolation: process" + (spins ? "" : ", spin: 0us") + "}", elements);
   std::filesystem::remove(file);
   if (!status.ok()) return state.SkipWithError(status.ToString().c_str());
   for (auto _ : state) {
