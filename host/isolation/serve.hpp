@@ -22,7 +22,7 @@ struct RemotePluginOptions {
   std::chrono::milliseconds call_timeout{30000}, run_timeout{0};
   // How long each side polls for the other before it sleeps; without effect where the process may use one CPU alone.
   std::chrono::nanoseconds spin{50000};
-  std::shared_ptr<SharedArenas> arenas;  // whose memory the process reads without a copy; null: none
+  std::shared_ptr<SharedArenas> arenas = nullptr;  // whose memory the process reads without a copy; null: none
 };
 
 struct RemoteTable {

@@ -47,7 +47,8 @@ struct Run {
   std::vector<Tensor> inputs, outputs;
   std::vector<double> microseconds;
 
-  Status Prepare(const std::filesystem::path& file, const std::string& entry, uint64_t elements) {
+  // `shared`: the input is in memory that the worker reads.
+  Status Prepare(const std::filesystem::path& file, const std::string& entry, uint64_t elements, bool shared) {
     const std::string text =
         "version: 1\ncache: {dir: 'off'}\nlog: {level: error}\ncpu: {threads: 1}\n"
         "placement: {policy: priority}\nplugins: {trust: any, paths: ['" BENCHMARK_PLUGINS
@@ -60,7 +61,9 @@ struct Run {
     Result<Session> begun = model.CreateSession();
     if (!begun.ok()) return begun.status();
     session = *std::move(begun);
-    Result<Tensor> input = Tensor::Allocate(DType::kFloat32, {static_cast<int64_t>(elements)});
+    const Shape shape = {static_cast<int64_t>(elements)};
+    Result<Tensor> input =
+        shared ? model.AllocateTensor(DType::kFloat32, shape) : Tensor::Allocate(DType::kFloat32, shape);
     if (!input.ok()) return input.status();
     inputs = {*std::move(input)};
     return session.Predict(inputs, &outputs);
@@ -77,17 +80,22 @@ struct Run {
   }
 };
 
-// `op` of `delegate`, which writes one element or, if `whole`, as many as it reads.
-void Isolated(benchmark::State& state, const char* op, const std::string& delegate, bool whole, bool spins) {
+struct Case {
+  const char* op;
+  std::string delegate;
+  bool whole = false;  // the delegate writes as much as it reads, else one element
+  bool shared = true, spins = true;
+};
+
+void Isolated(benchmark::State& state, const Case& measured) {
   const auto elements = static_cast<uint64_t>(std::max<int64_t>(1, state.range(0) / 4));
   const std::filesystem::path file =
       std::filesystem::temp_directory_path() / ("isolation_benchmark_" + std::to_string(getpid()) + ".onnx");
-  std::ofstream(file, std::ios::binary) << OneNode(op, elements, whole ? elements : 1);
+  std::ofstream(file, std::ios::binary) << OneNode(measured.op, elements, measured.whole ? elements : 1);
   Run inside, isolated;
-  Status status = inside.Prepare(file, "{" + delegate + ", isolation: none}", elements);
-  if (status.ok())
-    status =
-        isolated.Prepare(file, "{" + delegate + ", isolation: process" + (spins ? "" : ", spin: 0us") + "}", elements);
+  const std::string entry = "{" + measured.delegate + ", isolation: ", sleeps = measured.spins ? "" : ", spin: 0us";
+  Status status = inside.Prepare(file, entry + "none}", elements, measured.shared);
+  if (status.ok()) status = isolated.Prepare(file, entry + "process" + sleeps + "}", elements, measured.shared);
   std::filesystem::remove(file);
   if (!status.ok()) return state.SkipWithError(status.ToString().c_str());
   for (auto _ : state) {
@@ -107,11 +115,13 @@ void Sizes(benchmark::internal::Benchmark* benchmark) {
 
 const std::string kReads = "name: first_element", kCopies = "name: 'null', options: {claim_identity: true}";
 
-void IsolatedInput(benchmark::State& state) { Isolated(state, "ReduceMax", kReads, false, true); }
-void IsolatedInputWithoutSpinning(benchmark::State& state) { Isolated(state, "ReduceMax", kReads, false, false); }
-void IsolatedOutput(benchmark::State& state) { Isolated(state, "Identity", kCopies, true, true); }
+void IsolatedInput(benchmark::State& state) { Isolated(state, {"ReduceMax", kReads}); }
+void IsolatedInputOfItsOwn(benchmark::State& state) { Isolated(state, {"ReduceMax", kReads, false, false}); }
+void IsolatedInputSleeping(benchmark::State& state) { Isolated(state, {"ReduceMax", kReads, false, true, false}); }
+void IsolatedOutput(benchmark::State& state) { Isolated(state, {"Identity", kCopies, true}); }
 BENCHMARK(IsolatedInput)->Apply(Sizes);
-BENCHMARK(IsolatedInputWithoutSpinning)->Apply(Sizes);
+BENCHMARK(IsolatedInputOfItsOwn)->Apply(Sizes);
+BENCHMARK(IsolatedInputSleeping)->Apply(Sizes);
 BENCHMARK(IsolatedOutput)->Apply(Sizes);
 
 }  // namespace

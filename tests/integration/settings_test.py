@@ -9,6 +9,7 @@ import argparse
 import hashlib
 import json
 import os
+import resource
 import shutil
 import struct
 import subprocess
@@ -323,6 +324,20 @@ class Effects(Settings):
                 config = self.config(f"delegates: [{{name: {plugin}, isolation: process{keys}}}]\n",
                                      f"version: 1\nplugins: {{paths: [{self.fixture(plugin)}], trust: any}}\n")  # fmt: skip
                 self.assertIn(warning, self.deputy("run", self.model(), "--config", config).stderr)
+
+    def sleeps(self, spin):
+        """How often the threads of 500 runs and of their worker process slept."""
+        config = self.config(f"delegates: [{{name: good, isolation: process, spin: {spin}}}]\n",
+                             f"version: 1\nplugins: {{paths: [{self.fixture('good')}], trust: any}}\n")  # fmt: skip
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
+        self.deputy("run", self.model(), "--config", config, "--repeat", "500")
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
+
+    @shows("delegates.spin")
+    def test_SpinPollsInPlaceOfSleeping(self):
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("nothing polls on one processor")
+        self.assertGreater(self.sleeps("0us"), 2 * self.sleeps("10ms"))
 
     def threads_of_a_run(self, count):
         """Threads of the process while it runs a model on the CPU, beside those that one thread needs."""
