@@ -77,7 +77,7 @@ Transfer Channel::Receive(WireFrame& frame, const FunctionRef<bool()>* waiting,
     // Before the looks at what a ring announces.
     const uint32_t seen = bell.count();
     if (HasAnswer()) return TakeAnswer(frame);
-    const bool rung = bell.Poll(seen, spin_);
+    const bool rung = spin_.Poll(bell, seen);
     if (HasAnswer()) return TakeAnswer(frame);
     if (HasInput(socket())) return ReceiveFrame(socket(), frame);
     if (ended_.load(std::memory_order_acquire)) return Transfer::kClosed;

@@ -50,7 +50,7 @@ class Channel {
 
   const Descriptor socket_;
   const std::unique_ptr<Mapping> page_;
-  const std::chrono::nanoseconds spin_;
+  SpinTime spin_;
   uint32_t number_ = 0;  // of the last call; 0 is none's
   Function function_{};
   std::atomic<bool> ended_{false};

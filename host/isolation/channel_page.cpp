@@ -50,6 +50,22 @@ void Bell::Sleep(uint32_t seen, std::chrono::nanoseconds most) {
   sleeps_.store(0, std::memory_order_relaxed);
 }
 
+bool SpinTime::Poll(const Bell& bell, uint32_t seen) {
+  constexpr std::chrono::nanoseconds kShortest = std::chrono::microseconds(1);
+  constexpr uint32_t kBetweenTries = 32;
+  if (now_ < kShortest && most_ >= kShortest && ++left_out_ >= kBetweenTries) {
+    left_out_ = 0;
+    now_ = most_;
+    const bool rung = bell.Poll(seen, most_);
+    if (!rung) now_ = std::chrono::nanoseconds(0);
+    return rung;
+  }
+  const bool rung = bell.Poll(seen, now_ < kShortest ? std::chrono::nanoseconds(0) : now_);
+  if (!rung) now_ /= 2;
+  if (rung && now_ >= kShortest) now_ = most_;
+  return rung;
+}
+
 bool PutWords(uint64_t* slot, std::atomic<uint32_t>& count, const std::vector<uint64_t>& words) {
   if (words.size() > kSlotWords) return false;
   std::memcpy(slot, words.data(), words.size() * sizeof(uint64_t));

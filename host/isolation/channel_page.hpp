@@ -31,6 +31,21 @@ class Bell {
   std::atomic<uint32_t> sleeps_;  // a thread is in Sleep
 };
 
+// How long a side polls next: as long as allowed while that is worth it, half as long after each time in vain, and not
+// at all in the end. Two sides that have to share a processor would only keep it from each other. It tries again now
+// and then.
+class SpinTime {
+ public:
+  explicit SpinTime(std::chrono::nanoseconds most) : most_(most), now_(most) {}
+  // Bell::Poll for that time.
+  bool Poll(const Bell& bell, uint32_t seen);
+
+ private:
+  const std::chrono::nanoseconds most_;
+  std::chrono::nanoseconds now_;
+  uint32_t left_out_ = 0;
+};
+
 // Where the message of a call is.
 enum class CallPlace : uint32_t { kSocket, kSlot, kNowhere };  // kNowhere: the channel is closed
 

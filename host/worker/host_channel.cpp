@@ -27,9 +27,8 @@ HostChannel* HostChannel::Current() { return current_channel; }
 bool HostChannel::TakeCall(WireFrame& frame) {
   current_channel = this;
   Bell& bell = page().calls;
-  const std::chrono::nanoseconds spin(page().spin_ns.load(std::memory_order_relaxed));
   while (bell.count() == seen_)
-    if (!bell.Poll(seen_, spin)) bell.Sleep(seen_, std::chrono::nanoseconds(-1));
+    if (!spin_.Poll(bell, seen_)) bell.Sleep(seen_, std::chrono::nanoseconds(-1));
   seen_ = bell.count();
   has_sent_ = false;
   const CallPlace place = page().place.load(std::memory_order_relaxed);

@@ -26,7 +26,9 @@ deputy_status* StatusOf(const Outcome& outcome);
 class HostChannel {
  public:
   HostChannel(std::unique_ptr<Descriptor> socket, std::unique_ptr<Mapping> page)
-      : socket_(std::move(socket)), page_(std::move(page)) {}
+      : socket_(std::move(socket)),
+        page_(std::move(page)),
+        spin_(std::chrono::nanoseconds(this->page().spin_ns.load(std::memory_order_relaxed))) {}
   HostChannel(const HostChannel&) = delete;
   HostChannel& operator=(const HostChannel&) = delete;
 
@@ -67,6 +69,7 @@ class HostChannel {
 
   std::unique_ptr<Descriptor> socket_;
   std::unique_ptr<Mapping> page_;
+  SpinTime spin_;
   uint32_t seen_ = 0;      // of the calls that were announced
   std::mutex mutex_;       // of one exchange, or one notice
   bool has_sent_ = false;  // on the socket, since the last call

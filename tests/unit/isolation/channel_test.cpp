@@ -70,6 +70,35 @@ TEST(Bell, SleepEndsAtItsLimit) {
   EXPECT_EQ(bell.count(), 0u);
 }
 
+TEST(SpinTime, EndsWhereItIsInVainAndTriesAgain) {
+  Bell bell{};
+  const std::chrono::nanoseconds most = milliseconds(2);
+  SpinTime spin(most);
+  const auto polls = [&](uint32_t seen) {  // whether it took as long as allowed
+    const Clock::time_point begin = Clock::now();
+    const bool rung = spin.Poll(bell, seen);
+    EXPECT_EQ(rung, seen != bell.count());
+    return Clock::now() - begin >= most;
+  };
+  EXPECT_TRUE(polls(0));
+  for (int i = 0; i < 20; ++i) (void)polls(0);
+  int tries = 0;
+  constexpr int kPolls = 320;
+  for (int i = 0; i < kPolls; ++i) tries += polls(0) ? 1 : 0;
+  EXPECT_GE(tries, kPolls / 32);
+  bell.Ring();
+  for (int i = 0; i < 40; ++i) (void)polls(0);  // a try succeeds
+  EXPECT_TRUE(polls(1));
+}
+
+TEST(SpinTime, OfZeroNeverPolls) {
+  Bell bell{};
+  SpinTime spin(microseconds(0));
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(spin.Poll(bell, 0));
+  bell.Ring();
+  EXPECT_TRUE(spin.Poll(bell, 0));
+}
+
 class ChannelTest : public ::testing::TestWithParam<int> {
  protected:
   ChannelTest() {
