@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "deputy/deputy.hpp"
@@ -85,6 +86,7 @@ struct Case {
   std::string delegate;
   bool whole = false;  // the delegate writes as much as it reads, else one element
   bool shared = true, spins = true;
+  bool pauses = false;  // before each run, so that the worker sleeps when it begins
 };
 
 void Isolated(benchmark::State& state, const Case& measured) {
@@ -99,8 +101,10 @@ void Isolated(benchmark::State& state, const Case& measured) {
   std::filesystem::remove(file);
   if (!status.ok()) return state.SkipWithError(status.ToString().c_str());
   for (auto _ : state) {
-    for (Run* run : {&inside, &isolated})
+    for (Run* run : {&inside, &isolated}) {
+      if (measured.pauses) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       if (status = run->Time(); !status.ok()) return state.SkipWithError(status.ToString().c_str());
+    }
   }
   state.counters["in_process_us"] = inside.Median();
   state.counters["isolated_us"] = isolated.Median();
@@ -118,10 +122,14 @@ const std::string kReads = "name: first_element", kCopies = "name: 'null', optio
 void IsolatedInput(benchmark::State& state) { Isolated(state, {"ReduceMax", kReads}); }
 void IsolatedInputOfItsOwn(benchmark::State& state) { Isolated(state, {"ReduceMax", kReads, false, false}); }
 void IsolatedInputSleeping(benchmark::State& state) { Isolated(state, {"ReduceMax", kReads, false, true, false}); }
+void IsolatedInputAfterPause(benchmark::State& state) {
+  Isolated(state, {"ReduceMax", kReads, false, true, true, true});
+}
 void IsolatedOutput(benchmark::State& state) { Isolated(state, {"Identity", kCopies, true}); }
 BENCHMARK(IsolatedInput)->Apply(Sizes);
 BENCHMARK(IsolatedInputOfItsOwn)->Apply(Sizes);
 BENCHMARK(IsolatedInputSleeping)->Apply(Sizes);
+BENCHMARK(IsolatedInputAfterPause)->Apply(Sizes);
 BENCHMARK(IsolatedOutput)->Apply(Sizes);
 
 }  // namespace

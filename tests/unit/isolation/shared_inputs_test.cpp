@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "delegate/kept_outputs.hpp"
+#include "plugin/discovery/registry.hpp"
 #include "unit/isolation/plugged.hpp"
 
 namespace deputy::host::testing {
@@ -169,6 +169,40 @@ TEST_F(SharedInputs, WorkerThatIsStoppedIsEndedAtTheLimitOfTheRun) {
   const Failed failed = plugged_->Run(context_, values);
   EXPECT_EQ(failed.code, DEPUTY_DEVICE_LOST);
   EXPECT_EQ(failed.message, "its worker process did not end a run within 150 ms");
+}
+
+// The worker writes to memory of its own, and is given what the outputs hold where that is looked for.
+TEST(WrittenOutputs, ElementThatIsLeftOutIsFound) {
+  const std::shared_ptr<RemotePlugin> remote =
+      Remote(std::filesystem::path(FIXTURE_PLUGINS) / "leaves_last_element.so");
+  ASSERT_NE(remote, nullptr);
+  PluginRegistry registry;
+  ASSERT_TRUE(registry.AddInProcess(remote->table(), remote).ok());
+  OpenRequest request;
+  request.delegate = request.name = "leaves_last_element";
+  const Result<std::unique_ptr<Delegate>> opened = registry.Open(request);
+  ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+  const Graph graph = TestGraph({{"first", "Relu"}}).graph;
+  const auto executable = (*opened)->Compile(OfferAll(graph), {{0}, {0}, {1}, nullptr, "far.0"});
+  ASSERT_TRUE(executable.ok()) << executable.status().ToString();
+  const std::unique_ptr<ExecutionContext> context = *(*executable)->CreateContext();
+  float in[] = {-1, 2, -3, 4}, out[] = {9, 9, 9, 9};
+  const int64_t four = 4;
+  deputy_tensor input{}, output{};
+  input.struct_size = sizeof input;
+  input.dtype = DEPUTY_DTYPE_FLOAT32;
+  input.rank = 1;
+  input.dims = &four;
+  input.byte_size = sizeof in;
+  output = input;
+  input.data = in;
+  output.data = out;
+  const deputy_tensor* const inputs[] = {&input};
+  deputy_tensor* const outputs[] = {&output};
+  const Status status = context->Execute({inputs, outputs});
+  EXPECT_NE(status.message().find("was not written in full: 4 of 16 bytes are unchanged, the first at offset 12"),
+            std::string::npos)
+      << status.ToString();
 }
 
 }  // namespace
