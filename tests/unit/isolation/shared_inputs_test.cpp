@@ -158,6 +158,15 @@ TEST_F(SharedInputs, WorkerThatIsKilledAtAnyMomentIsALostDevice) {
   }
 }
 
+// Stops every thread of a process, and waits until all of them are.
+void Halt(pid_t process) {
+  kill(process, SIGSTOP);
+  const std::string threads = "/proc/" + std::to_string(process) + "/task/";
+  for (const std::string& thread : FilesIn(threads))
+    for (std::string number, name, state; state != "T";)
+      std::ifstream(threads + thread + "/stat") >> number >> name >> state;
+}
+
 TEST_F(SharedInputs, WorkerThatIsStoppedIsEndedAtTheLimitOfTheRun) {
   Stop();
   RemotePluginOptions options;
@@ -165,7 +174,7 @@ TEST_F(SharedInputs, WorkerThatIsStoppedIsEndedAtTheLimitOfTheRun) {
   Start(options);
   std::vector<float> values(4, 1);
   EXPECT_EQ(plugged_->Run(context_, values).message, "");
-  kill(Children().front(), SIGSTOP);
+  Halt(Children().front());
   const Failed failed = plugged_->Run(context_, values);
   EXPECT_EQ(failed.code, DEPUTY_DEVICE_LOST);
   EXPECT_EQ(failed.message, "its worker process did not end a run within 150 ms");
@@ -182,7 +191,7 @@ TEST(WrittenOutputs, ElementThatIsLeftOutIsFound) {
   request.delegate = request.name = "leaves_last_element";
   const Result<std::unique_ptr<Delegate>> opened = registry.Open(request);
   ASSERT_TRUE(opened.ok()) << opened.status().ToString();
-  const Graph graph = TestGraph({{"first", "Relu"}}).graph;
+  const Graph graph = TestGraph({{"first", "Relu"}, {"second", "Relu"}}).graph;
   const auto executable = (*opened)->Compile(OfferAll(graph), {{0}, {0}, {1}, nullptr, "far.0"});
   ASSERT_TRUE(executable.ok()) << executable.status().ToString();
   const std::unique_ptr<ExecutionContext> context = *(*executable)->CreateContext();
