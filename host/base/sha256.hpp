@@ -15,7 +15,8 @@ class Sha256 {
  public:
   // kPortable: without the CPU's instructions for it, where it has them.
   enum class Code { kBest, kPortable };
-  explicit Sha256(Code code = Code::kBest);
+  Sha256() : Sha256(Code::kBest) {}
+  explicit Sha256(Code code);
   Sha256& Add(std::span<const uint8_t> bytes);
   // Once, at the end.
   Digest Finish();
