@@ -17,8 +17,7 @@ constexpr std::chrono::milliseconds kBetweenLooks{5};
 class TimeLimit {
  public:
   TimeLimit(const RemotePluginOptions& options, Function function, const CallScope& scope)
-      : is_run_(function == Function::kExecute || function == Function::kCompute),
-        timeout_(is_run_ ? options.run_timeout : options.call_timeout) {
+      : is_run_(IsRun(function)), timeout_(is_run_ ? options.run_timeout : options.call_timeout) {
     Set();
     if (scope.run == nullptr || scope.run->deadline_ns == 0) return;
     const Clock::time_point deadline{std::chrono::nanoseconds(scope.run->deadline_ns) + kAfterDeadline};

@@ -69,7 +69,9 @@ struct ChannelPage {
 static_assert(std::atomic<CallPlace>::is_always_lock_free && std::atomic<Function>::is_always_lock_free);
 
 // Whether the host waits for the answer at the bell; at the socket otherwise.
-inline bool IsRun(Function function) { return function == Function::kExecute || function == Function::kCompute; }
+inline bool IsRun(Function function) {
+  return function == Function::kExecute || function == Function::kExecuteAgain || function == Function::kCompute;
+}
 
 // Copies the words of a message into a slot. False: there are too many.
 bool PutWords(uint64_t* slot, std::atomic<uint32_t>& count, const std::vector<uint64_t>& words);

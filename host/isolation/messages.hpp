@@ -49,6 +49,8 @@ enum class Function : uint32_t {
   kResize,
   // Not of a table: a region of the host's memory for inputs, whose descriptor comes along.
   kShareRegion,
+  // Not of a table: kExecute with the tensors of the last one of the context but for their places.
+  kExecuteAgain,
   // Callbacks.
   kGraphOrder = 64,
   kNodeInfo,
@@ -349,6 +351,23 @@ template <class Wire>
 void Pass(Wire& wire, RunForm& run) {
   Pass(wire, run.args);
   wire.Number(run.region_size);
+}
+struct RunAgainForm {
+  uint64_t run = 0, deadline_ns = 0;
+  uint32_t power_level = 0;
+  deputy_dtype precision = 0;
+  uint64_t region_size = 0;
+  uint64_t scratch = 0;              // its place
+  const uint64_t* places = nullptr;  // of the inputs, then of the outputs; 0 for those that are left out
+  uint64_t count = 0;
+};
+template <class Wire>
+void Pass(Wire& wire, RunAgainForm& run) {
+  for (uint64_t* number : {&run.run, &run.deadline_ns}) wire.Number(*number);
+  wire.Number(run.power_level);
+  wire.Number(run.precision);
+  for (uint64_t* number : {&run.region_size, &run.scratch, &run.count}) wire.Number(*number);
+  wire.Array(run.places, run.count);
 }
 struct NodeRun {
   deputy_node_id node = 0;

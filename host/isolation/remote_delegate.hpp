@@ -24,6 +24,7 @@
 #include "deputy/abi/ext/propose.h"
 #include "deputy/abi/ext/resize.h"
 #include "isolation/call.hpp"
+#include "isolation/run_transfer.hpp"
 #include "isolation/worker_link.hpp"
 
 namespace deputy::host {
@@ -84,20 +85,12 @@ struct RemoteExecutable {
 
   static RemoteExecutable& Of(deputy_executable* self) { return *reinterpret_cast<RemoteExecutable*>(self); }
 };
-// Where the inputs of the last run were found, for the next one with the same pointers.
-struct KnownPlaces {
-  struct Input {
-    const void* data = nullptr;
-    uint64_t size = 0, place = 0;
-  };
-  uint64_t generation = 0;
-  std::vector<Input> inputs;
-};
 struct RemoteContext {
   RemoteInstance& instance;
   uint64_t token = 0;
   const deputy_profile_sink* sink = nullptr;  // while profiling is on
   KnownPlaces places = {};
+  KnownRun run = {};
 
   static RemoteContext& Of(deputy_context* self) { return *reinterpret_cast<RemoteContext*>(self); }
 };

@@ -32,6 +32,7 @@ ReplyWords ServedCall::Serve(WireFrame frame) {
     case Function::kContextDestroy:
     case Function::kScratchSize:
     case Function::kExecute:
+    case Function::kExecuteAgain:
     case Function::kSetProfiling:
     case Function::kCollect:
     case Function::kResize: return ServeContext(std::move(frame));
@@ -199,6 +200,7 @@ ReplyWords ServedCall::ContextCreate(WireFrame frame) {
 ReplyWords ServedCall::ServeContext(WireFrame frame) {
   const Function function = frame.function;
   if (function == Function::kExecute) return Execute(std::move(frame));
+  if (function == Function::kExecuteAgain) return ExecuteAgain(std::move(frame));
   if (function == Function::kResize) return Resize(std::move(frame));
   uint64_t token = 0;
   bool on = false;

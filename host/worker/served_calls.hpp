@@ -48,6 +48,8 @@ class ServedCall {
   ReplyWords GetText(WireFrame frame);
   ReplyWords TakeRegion(WireFrame frame);
   ReplyWords Execute(WireFrame frame);
+  ReplyWords ExecuteAgain(WireFrame frame);
+  ReplyWords Run(ServedContext& context, std::vector<std::unique_ptr<Descriptor>>& descriptors);
   ReplyWords Resize(WireFrame frame);
   ReplyWords ContextCreate(WireFrame frame);
   ReplyWords Serialize(ServedExecutable& executable);

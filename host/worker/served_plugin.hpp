@@ -96,6 +96,7 @@ struct ServedContext {
   std::shared_ptr<ServedExecutable> executable;
   deputy_context* raw = nullptr;
   EventBuffer events;
+  std::unique_ptr<Received<ObjectCall<RunForm>>> last_run;
 };
 
 // Objects by token; 0 is none. [any-thread]
