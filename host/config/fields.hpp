@@ -126,6 +126,12 @@ void VisitDelegate(V& v, D& d) {
                  "ended",
                  "2min"},
              d.call_timeout, DurationRange{"10ms", "60min"});
+  v.Quantity(
+      Key{"spin",
+          "most time that a run polls for its worker process, and the process for the next run, before they sleep; "
+          "less where polling is in vain, none where one processor may be used. 0us: none",
+          "20us"},
+      d.spin, DurationRange{"0us", "10ms"});
   v.Quantity(Key{"memory_limit", "most memory that the worker process may allocate; 0B: no limit", "2GB"},
              d.memory_limit, SizeRange{"0B", "1000TB"});
   v.Choice(

@@ -288,6 +288,9 @@ class EngineBuilder {
     options.memory_limit = entry.memory_limit;
     options.call_timeout = entry.call_timeout;
     options.run_timeout = entry.run_timeout;
+    options.spin = entry.spin;
+    if (engine_->arenas == nullptr) engine_->arenas = SharedArenas::Make();
+    options.arenas = engine_->arenas;
     const auto quarantine = [config = state_.config, file](const std::string& faults) {
       const auto bytes = PluginFile::Open(file.path);
       if (RejectionOf(bytes) != nullptr || std::get<0>(bytes)->identity() != file.identity) return;

@@ -325,19 +325,11 @@ class Effects(Settings):
                                      f"version: 1\nplugins: {{paths: [{self.fixture(plugin)}], trust: any}}\n")  # fmt: skip
                 self.assertIn(warning, self.deputy("run", self.model(), "--config", config).stderr)
 
-    def threads_of_a_run(self, count):
-        """Threads of the process while it runs a model on the CPU, beside those that one thread needs."""
-        config = self.config("delegates: []\n", head="version: 1\nplugins: {paths: [.]}\n")
-        command = [self.arguments.deputy, "run", self.model(), "--config", config, "--repeat", "1000000", "--set",
-                   f"cpu.threads={count}"]  # fmt: skip
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                              env=self.environment()) as process:  # fmt: skip
-            # The line of placement is printed when everything is there.
-            line = process.stderr.readline()
-            threads = len(os.listdir(f"/proc/{process.pid}/task"))
-            process.kill()
-        self.assertIn("cpu", line)
-        return threads
+    @shows("delegates.spin")
+    def test_SpinPollsInPlaceOfSleeping(self):
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("nothing polls on one processor")
+        self.assertGreater(self.sleeps("0us"), 2 * self.sleeps("10ms"))
 
     @shows("cpu.threads")
     def test_ThreadsOfTheCpu(self):
