@@ -13,9 +13,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+import corpus_bundle
+import corpus_config
 import corpus_dpm
 import corpus_onnx
+import corpus_plugin
+import corpus_store
 import corpus_tflite
+import corpus_worker
 
 FOLDER = Path(__file__).resolve().parent / "corpus"
 MOST_BYTES = 64 * 1024  # of one target's files together
@@ -38,9 +43,15 @@ def corpora(tools):
     """Target to names to bytes."""
     models = corpus_onnx.models()
     made = {
+        "bundle": corpus_bundle.files(),
+        "config": corpus_config.files(),
         "dpm": corpus_dpm.files(tools, models),
         "onnx": models,
+        "onnx_run": corpus_onnx.runnable(),
+        "plugin_file": corpus_plugin.files(),
+        "store": corpus_store.files(),
         "tflite": corpus_tflite.files(tools),
+        "worker_messages": corpus_worker.files(),
     }
     for target, files in made.items():
         size = sum(map(len, files.values()))

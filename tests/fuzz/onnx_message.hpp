@@ -17,10 +17,10 @@ struct WireField {
   uint32_t number = 0;
   uint8_t wire_type = 0;
   uint64_t value = 0;  // of wire types 0, 1 and 5
-  Bytes data;          // of wire type 2 without fields of its own
+  Bytes data = {};     // of wire type 2 without fields of its own
   // Of a message: its kind and fields. kCount for everything else.
   host::onnx_import::Message message = host::onnx_import::Message::kCount;
-  std::vector<WireField> fields;
+  std::vector<WireField> fields = {};
   bool cut = false;  // written with one byte too few, so that the lengths around it are wrong
 };
 

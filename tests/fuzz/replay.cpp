@@ -2,9 +2,13 @@
 //
 //   replay [--mutants N] [--seed S] [--most-seconds T] FOLDER-OR-FILE...
 //
-// A folder without files is an error, except one that ends in regressions/<target>, which may have none yet. A finding
-// ends the process by SIGABRT, and the input is left in the file `finding` of the working directory.
+// A folder without files is an error, except one that ends in regressions/<target>, which may be empty or missing. A
+// finding ends the process, and the input is left in the file `finding` of the working directory.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -13,7 +17,6 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -26,22 +29,42 @@ namespace {
 constexpr char kFindingName[] = "finding";
 constexpr size_t kMostBytes = 64 * 1024;
 
-// Written before the check, since a crash leaves no time for it.
-void KeepForReport(const Bytes& input) {
-  std::ofstream(kFindingName, std::ios::binary | std::ios::trunc)
-      .write(reinterpret_cast<const char*>(input.data()), static_cast<std::streamsize>(input.size()));
+// The input that is checked, for the handler of the signals by which findings end the process.
+const Bytes* checked = nullptr;
+
+void WriteFinding(int signal) {
+  const int file = open(kFindingName, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file >= 0 && checked != nullptr && write(file, checked->data(), checked->size()) >= 0) close(file);
+  raise(signal);  // handled once: SA_RESETHAND
+}
+
+void WriteFindings() {
+  static std::array<uint8_t, 64 * 1024> stack;  // of its own, for findings that have used up the other one
+  const stack_t other = {stack.data(), 0, stack.size()};
+  sigaltstack(&other, nullptr);
+  struct sigaction action {};
+  action.sa_handler = WriteFinding;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER | SA_ONSTACK);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(signal, &action, nullptr);
+}
+
+void Check(const Bytes& input) {
+  checked = &input;
+  CheckInput(input);
+  checked = nullptr;
 }
 
 std::vector<Bytes> ReadInputs(const std::vector<std::string>& places) {
   std::vector<std::filesystem::path> files;
   for (const std::string& place : places) {
+    const bool may_be_empty = std::filesystem::path(place).parent_path().filename() == "regressions";
+    if (may_be_empty && !std::filesystem::exists(place)) continue;
     if (!std::filesystem::is_directory(place)) {
       files.emplace_back(place);
       continue;
     }
     const size_t before = files.size();
     for (const auto& entry : std::filesystem::directory_iterator(place)) files.push_back(entry.path());
-    const bool may_be_empty = std::filesystem::path(place).parent_path().filename() == "regressions";
     if (files.size() == before && !may_be_empty) throw std::runtime_error(place + " has no files");
   }
   std::sort(files.begin(), files.end());
@@ -64,8 +87,7 @@ size_t RunMutants(std::vector<Bytes> inputs, size_t mutants, uint64_t seed, std:
     Bytes input = random.Of(inputs);
     for (size_t changes = 1 + random.Below(4); changes > 0; --changes) MutateInput(input, random);
     if (input.size() > kMostBytes) input.resize(kMostBytes);
-    KeepForReport(input);
-    CheckInput(input);
+    Check(input);
     if (random.OneIn(16)) random.Of(inputs) = std::move(input);
   }
   return run;
@@ -85,12 +107,10 @@ int Main(const std::vector<std::string>& arguments) {
   }
   const std::vector<Bytes> inputs = ReadInputs(places);
   for (const Bytes& input : inputs) {
-    KeepForReport(input);
-    CheckInput(input);
+    Check(input);
   }
   const size_t mutants =
       RunMutants(inputs, options["--mutants"], options["--seed"], std::chrono::seconds(options["--most-seconds"]));
-  std::filesystem::remove(kFindingName);
   std::printf("%zu files, %zu mutants from seed %llu\n", inputs.size(), mutants,
               static_cast<unsigned long long>(options["--seed"]));
   return 0;
@@ -109,6 +129,7 @@ void Fail(std::string_view promise, std::string_view detail) {
 
 int main(int argc, char** argv) {
   try {
+    deputy::fuzz::WriteFindings();
     return deputy::fuzz::Main({argv + 1, argv + argc});
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <string>
 
 namespace deputy::fuzz {
@@ -43,8 +42,9 @@ void WriteFile(const std::filesystem::path& path, std::span<const uint8_t> bytes
 
 Bytes ReadFile(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) std::abort();
-  return Bytes(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  Bytes bytes(std::filesystem::file_size(path));
+  if (!file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()))) std::abort();
+  return bytes;
 }
 
 }  // namespace deputy::fuzz
