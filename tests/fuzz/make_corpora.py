@@ -51,7 +51,8 @@ def corpora(tools):
         "plugin_file": corpus_plugin.files(),
         "store": corpus_store.files(),
         "tflite": corpus_tflite.files(tools),
-        "worker_messages": corpus_worker.files(),
+        "worker_host": corpus_worker.conversations(),
+        "worker_messages": corpus_worker.messages(),
     }
     for target, files in made.items():
         size = sum(map(len, files.values()))
