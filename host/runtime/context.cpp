@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/log.hpp"
+#include "base/process_fork.hpp"
 #include "config/loader.hpp"
 #include "config/reference.hpp"
 #include "config/show.hpp"
@@ -47,7 +48,7 @@ Context::Context() {
   state_ = state.ok() ? *state : std::make_shared<State>();
 }
 
-Context::~Context() = default;
+Context::~Context() { host::KeepInForkedChild(state_); }
 Context::Context(const Context& other) : state_(std::make_shared<State>(*other.state_)) {}
 Context& Context::operator=(const Context& other) {
   if (this != &other) state_ = std::make_shared<State>(*other.state_);
@@ -149,8 +150,10 @@ std::shared_ptr<host::Engine> Context::State::opened() const {
 }
 
 Result<std::shared_ptr<host::Engine>> Context::State::Open() const {
+  DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
   const std::lock_guard lock(engine_mutex_);
   if (engine_ == nullptr) {
+    host::RecogniseForks();
     DEPUTY_ASSIGN_OR_RETURN(engine_, host::OpenEngine(*this));
   }
   return engine_;

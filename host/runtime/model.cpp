@@ -8,6 +8,7 @@
 
 #include "base/file.hpp"
 #include "base/log.hpp"
+#include "base/process_fork.hpp"
 #include "format/model_file.hpp"
 #include "runtime/context_state.hpp"
 #include "runtime/extra_outputs.hpp"
@@ -104,7 +105,7 @@ Status Load(Model::State& state, const host::ImportSource& source, ModelType typ
 }  // namespace
 
 Model::Model() = default;
-Model::~Model() = default;
+Model::~Model() { host::KeepInForkedChild(state_); }
 Model::Model(const Model&) = default;
 Model& Model::operator=(const Model&) = default;
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/process_fork.hpp"
 #include "graph/inference.hpp"
 #include "graph/passes/passes.hpp"
 #include "measure/search.hpp"
@@ -156,6 +157,7 @@ Model::State::ShapedPlan* Model::State::FindPlan(std::span<const Shape> shapes) 
 }
 
 Result<Model::State::ShapedPlan> Model::State::PlanFor(std::span<const Shape> shapes) {
+  DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
   std::lock_guard lock(engine->load_mutex);
   if (const ShapedPlan* known = FindPlan(shapes)) return *known;
   DEPUTY_ASSIGN_OR_RETURN(ShapedPlan made, MakePlanFor(shapes));

@@ -7,8 +7,10 @@
 #include <cstring>
 #include <iterator>
 #include <span>
+#include <thread>
 #include <unordered_set>
 
+#include "base/process_fork.hpp"
 #include "config/scalar.hpp"
 #include "execute/execution.hpp"
 #include "runtime/dump.hpp"
@@ -46,10 +48,12 @@ struct Session::State {
   host::LoopSteps loop_steps;                  // of the current run
   std::shared_ptr<host::MemoryBudget> budget;  // of the execution; null: there is no limit
   host::CancellationToken stop;                // of the current run
+  std::atomic<bool> in_use{false};             // by a call that computes
   std::atomic<uint64_t> cancelled_ns{0};       // time at which the current run was cancelled; 0: it was not
   host::CancelHook cancel_hook;                // of the delegate that runs
   host::RunHints hints;
 
+  Status Predict(const std::vector<Tensor>& wanted, std::vector<Tensor>& outputs);
   // Computes the outputs for `inputs`; those that are not tensors are taken by TakeValues.
   Status Run(std::vector<Tensor>& outputs);
   // The run whose tensors are dumped.
@@ -69,9 +73,39 @@ struct Session::State {
   host::CancellationToken BeginStop();
   // Of a run that failed: what to change if it was a limit of time.
   Status WithLimit(Status status) const;
+  // Ends the current run, if there is one.
+  void Cancel();
 };
 
 namespace {
+
+// One call at a time that computes. Its end is the last access of the call to the session, which waits for it when it
+// is destroyed.
+class Use {
+ public:
+  explicit Use(std::atomic<bool>& in_use)
+      : in_use_(in_use), first_(!in_use.exchange(true, std::memory_order_acquire)) {}
+  ~Use() {
+    if (first_) in_use_.store(false, std::memory_order_release);
+  }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+  Status status() const {
+    if (!first_)
+      return Error(StatusCode::kFailedPrecondition, "another thread uses the session")
+          .Advise("use one session per thread");
+    return host::CheckNotForked();
+  }
+
+ private:
+  std::atomic<bool>& in_use_;
+  bool first_;
+};
+
+Status NotCreated() {
+  return Error(StatusCode::kFailedPrecondition, "the session was not created by Model::CreateSession");
+}
 
 // Whether the value is of this type, which is not a tensor's.
 Status CheckValue(const host::Graph& graph, const host::ValueType& type, const ModelValue& value) {
@@ -206,6 +240,17 @@ Status Session::State::TakeInputs() {
   return Prepare(std::move(wanted));
 }
 
+Status Session::State::Predict(const std::vector<Tensor>& wanted, std::vector<Tensor>& outputs) {
+  if (!model->only_tensors)
+    return Error(StatusCode::kFailedPrecondition, "the model has inputs or outputs that are sequences or optionals")
+        .At(model->name)
+        .Advise("use PredictValues");
+  inputs.resize(wanted.size());
+  for (size_t i = 0; i < wanted.size(); ++i) inputs[i] = {&wanted[i], nullptr};
+  DEPUTY_RETURN_IF_ERROR(Run(outputs));
+  return Finish();
+}
+
 Status Session::State::Run(std::vector<Tensor>& outputs) {
   begin_ns = host::NowNs();
   stop = BeginStop();
@@ -290,32 +335,47 @@ Status Session::State::WithLimit(Status status) const {
                                       : fmt::format("the time limit of the run is {}", limit));
 }
 
+void Session::State::Cancel() {
+  uint64_t never = 0;
+  cancelled_ns.compare_exchange_strong(never, host::NowNs());
+  cancel_hook.Call();
+}
+
 Session::Session() = default;
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Session::~Session() = default;
+Session::~Session() { End(); }
 Session::Session(Session&&) noexcept = default;
-Session& Session::operator=(Session&&) noexcept = default;
+Session& Session::operator=(Session&& other) noexcept {
+  if (this == &other) return *this;
+  End();
+  state_ = std::move(other.state_);
+  return *this;
+}
+
+void Session::End() {
+  host::KeepInForkedChild(state_);
+  if (state_ == nullptr) return;
+  while (state_->in_use.load(std::memory_order_acquire)) {
+    state_->Cancel();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
 
 Status Session::Predict(const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs) {
-  if (state_ == nullptr)
-    return Error(StatusCode::kFailedPrecondition, "the session was not created by Model::CreateSession");
+  if (state_ == nullptr) return NotCreated();
   if (outputs == nullptr) return Error(StatusCode::kInvalidArgument, "outputs must not be null");
   if (outputs == &inputs) return Error(StatusCode::kInvalidArgument, "inputs and outputs must not be the same vector");
-  if (!state_->model->only_tensors)
-    return Error(StatusCode::kFailedPrecondition, "the model has inputs or outputs that are sequences or optionals")
-        .At(state_->model->name)
-        .Advise("use PredictValues");
-  state_->inputs.resize(inputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i) state_->inputs[i] = {&inputs[i], nullptr};
-  DEPUTY_RETURN_IF_ERROR(state_->Run(*outputs));
-  return state_->Finish();
+  const Use use(state_->in_use);
+  DEPUTY_RETURN_IF_ERROR(use.status());
+  return state_->Predict(inputs, *outputs);
 }
 
 Status Session::PredictValues(const std::vector<ModelValue>& inputs, std::vector<ModelValue>* outputs) {
-  if (state_ == nullptr)
-    return Error(StatusCode::kFailedPrecondition, "the session was not created by Model::CreateSession");
+  if (state_ == nullptr) return NotCreated();
   if (outputs == nullptr) return Error(StatusCode::kInvalidArgument, "outputs must not be null");
   if (outputs == &inputs) return Error(StatusCode::kInvalidArgument, "inputs and outputs must not be the same vector");
+  const Use use(state_->in_use);
+  DEPUTY_RETURN_IF_ERROR(use.status());
   const std::vector<TensorInfo>& infos = state_->model->inputs;
   const Tensor none;
   state_->inputs.resize(inputs.size());
@@ -336,10 +396,12 @@ Result<MeasureReport> Session::MeasurePlacement(const std::vector<Tensor>& input
   if (state_ == nullptr || !state_->model->engine->measure)
     return Error(StatusCode::kFailedPrecondition, "placements are measured under policy 'measured' only")
         .Advise("set placement.policy to measured");
+  const Use use(state_->in_use);
+  DEPUTY_RETURN_IF_ERROR(use.status());
   std::vector<Tensor> outputs;
   DEPUTY_RETURN_IF_ERROR(state_->Prepare(ShapesOf(inputs)));
   state_->measurement = nullptr;  // this call takes its place
-  DEPUTY_RETURN_IF_ERROR(Predict(inputs, &outputs));
+  DEPUTY_RETURN_IF_ERROR(state_->Predict(inputs, outputs));
   const host::SearchSettings settings{static_cast<uint64_t>(options.budget.count()), options.margin, options.progress};
   // The search is not limited by the timeout of runs.
   const host::CancellationToken token{0, &state_->cancelled_ns, &state_->cancel_hook};
@@ -351,15 +413,17 @@ Result<MeasureReport> Session::MeasurePlacement(const std::vector<Tensor>& input
 }
 
 Status Session::Resize(const std::vector<Shape>& shapes) {
-  if (state_ == nullptr)
-    return Error(StatusCode::kFailedPrecondition, "the session was not created by Model::CreateSession");
+  if (state_ == nullptr) return NotCreated();
+  const Use use(state_->in_use);
+  DEPUTY_RETURN_IF_ERROR(use.status());
   if (state_->execution != nullptr && shapes == state_->shapes) return {};
   return state_->Prepare(shapes);
 }
 
 Status Session::ResetStates() {
-  if (state_ == nullptr)
-    return Error(StatusCode::kFailedPrecondition, "the session was not created by Model::CreateSession");
+  if (state_ == nullptr) return NotCreated();
+  const Use use(state_->in_use);
+  DEPUTY_RETURN_IF_ERROR(use.status());
   return state_->states.Begin(*state_->model->graph);
 }
 
@@ -370,10 +434,7 @@ void Session::SetTimeout(std::chrono::nanoseconds timeout) {
 }
 
 void Session::Cancel() {
-  if (state_ == nullptr) return;
-  uint64_t never = 0;
-  state_->cancelled_ns.compare_exchange_strong(never, host::NowNs());
-  state_->cancel_hook.Call();
+  if (state_ != nullptr) state_->Cancel();
 }
 
 void Session::SetHints(const RunHints& hints) {
@@ -412,6 +473,7 @@ Result<PlacementReport> Session::Placement() const {
 
 Result<Session> Model::CreateSession() const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
+  DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
   auto session = std::make_unique<Session::State>();
   session->model = state_;
   session->timeout = std::chrono::nanoseconds(state_->engine->limits.timeout_ns);

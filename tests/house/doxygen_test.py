@@ -19,7 +19,7 @@ REFERENCES = {
     "sdk/docs/Doxyfile": ("sdk/include", {
         "structdeputy__run__args.html": "CLOCK_MONOTONIC; 0: none",  # behind a field
         "structdeputy__delegate.html": "Reads the inputs, writes every element of the outputs",  # above a function
-        "structdeputy__option__info.html": "the value if it is not set",  # behind a field, with others in a column
+        "structdeputy__option__info.html": "in force if it is not set",  # behind a field, with others in a column
         "classdeputy_1_1sdk_1_1DelegateBase.html": "Opens the device",  # of the C++ layer
     }),
     "host/docs/Doxyfile": ("host/include", {

@@ -77,11 +77,13 @@ struct MeasureReport {
   bool complete = true;  // false: the budget ended the search
 };
 
-// One thread at a time; any number of sessions of one model may run at once, each on its own thread. Keeps the parts of
-// its model that it needs alive.
+// One thread at a time, which Predict, PredictValues, MeasurePlacement, Resize and ResetStates check:
+// kFailedPrecondition while another thread is in one of them. Any number of sessions of one model may run at once, each
+// on its own thread. Keeps the parts of its model that it needs alive.
 class DEPUTY_API Session {
  public:
   Session();
+  // Cancels a run that another thread is in, and waits for it.
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
@@ -139,6 +141,7 @@ class DEPUTY_API Session {
   friend class Model;
   struct State;
   explicit Session(std::unique_ptr<State> state);
+  void End();
   std::unique_ptr<State> state_;
 };
 

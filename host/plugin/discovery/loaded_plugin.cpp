@@ -94,7 +94,9 @@ Checked<std::shared_ptr<LoadedPlugin>> LoadedPlugin::Load(const Expected& expect
     return Rejection{RejectReason::kBadTable,
                      fmt::format("calls itself '{}', but its manifest says '{}'", id, expected.manifest.id)};
   plugin->build_id_ = expected.manifest.build_id;
-  return Finish(std::move(plugin), expected.path.filename().string(), &PluginLife::Of(*plugin->table_));
+  // Taken first: arguments are evaluated in any order, and `plugin` is empty after its move.
+  PluginLife* const life = &PluginLife::Of(*plugin->table_);
+  return Finish(std::move(plugin), expected.path.filename().string(), life);
 }
 
 Checked<std::shared_ptr<LoadedPlugin>> LoadedPlugin::AdoptServed(const Expected& expected, const deputy_plugin* table,

@@ -48,7 +48,7 @@ enum {
   DEPUTY_REASON_LAYOUT = 7,
   DEPUTY_REASON_SHAPE = 8,
   DEPUTY_REASON_NOT_CONSTANT = 9,
-  DEPUTY_REASON_OTHER = 10
+  DEPUTY_REASON_OTHER = 10 /* also a definition that is too old; the detail says what it is */
 };
 
 /* Receives the answers of a support query: one for each offered node. A node without an answer is not supported. */
@@ -144,7 +144,8 @@ enum {
   DEPUTY_DELEGATE_STREAMS_CONSTANTS = 16u   /* large constants may have DEPUTY_VALUE_NOT_RESIDENT */
 };
 
-/* Frozen. The newest version of a domain's operators that a delegate was built for. */
+/* Frozen. The newest version of a domain's operator set that a delegate was built for, in the domain's own numbers: 23
+ * for ONNX's opset 23, 1 for com.microsoft. Every definition up to it may be offered. */
 typedef struct deputy_opset {
   deputy_str domain; /* "" is ONNX's own */
   uint32_t version;
@@ -204,8 +205,9 @@ struct deputy_delegate {
    * each resize. NULL: none. [one-call-per-context] [optional] */
   uint64_t (*scratch_size)(deputy_context *context);
 
-  /* Reads the inputs, writes every element of the outputs. Never writes an input, and keeps no pointer. After a failure
-   * the context can run again. [one-call-per-context] */
+  /* Reads the inputs, writes every element of the outputs. The memory of an output overlaps neither an input nor
+   * another output. Never writes an input, and keeps no pointer. After a failure the context can run again.
+   * [one-call-per-context] */
   deputy_status *(*execute)(deputy_context *context, const deputy_run_args *args);
 
   /* Asks the run with this number (deputy_run_args.run) to end as CANCELLED; it may still end otherwise. Returns at

@@ -11,6 +11,8 @@
  *   env           NAME=VALUE wanted in the environment before the library is loaded; may be repeated
  *   sanitizer     address | thread; absent when built without
  *   files         files that must travel with the plugin, separated by ','
+ *   devices       files of the accelerator's driver, below /dev, separated by ','; '*' and '?' are wildcards. A worker
+ *                 process in a sandbox opens no others
  * Unknown keys are ignored. */
 #ifndef DEPUTY_ABI_NOTE_H
 #define DEPUTY_ABI_NOTE_H

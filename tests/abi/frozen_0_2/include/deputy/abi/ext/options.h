@@ -28,7 +28,7 @@ typedef struct deputy_option_info {
   deputy_str name;
   deputy_str help;           /* one sentence */
   deputy_str unit;           /* "", "ms", "Hz", ... */
-  deputy_str default_value;  /* the value if it is not set */
+  deputy_str default_value;  /* in force if it is not set; checked as the value of a YAML is, and never sent to open */
   const deputy_str *choices; /* ENUM: in the order in which they are shown */
   uint64_t choice_count;
   int64_t int_minimum; /* INT */
@@ -45,8 +45,9 @@ typedef struct deputy_ext_options {
   /* Constant over the life of the plugin. [any-thread] [any-state] */
   uint32_t (*option_count)(const deputy_delegate *self);
   const deputy_option_info *(*option_at)(const deputy_delegate *self, uint32_t index);
-  /* The value in force, written into `buffer` with a NUL; *size is its length without the NUL (also when it did not
-   * fit, then OUT_OF_MEMORY). NOT_FOUND for an unknown name. [load-time] */
+  /* The value in force, written into `buffer` with a NUL, in the form of deputy_open_args.options (a FREQUENCY as a
+   * level "1".."4" or as "800000000Hz"); *size is its length without the NUL (also when it did not fit, then
+   * OUT_OF_MEMORY). NOT_FOUND for an unknown name. [load-time] */
   deputy_status *(*get_option)(deputy_instance *instance, deputy_str name, char *buffer, uint64_t capacity,
                                uint64_t *size);
   /* Changes an option with DEPUTY_OPTION_SETTABLE for all runs that begin afterwards; the value is checked and in the

@@ -1,0 +1,203 @@
+// What applications do to sessions and to the process beneath them, while plugins run in their process and in workers.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "deputy/deputy.hpp"
+#include "support/digits.hpp"
+#include "support/process_state.hpp"
+
+namespace deputy {
+namespace {
+
+using std::chrono::milliseconds;
+
+const std::string kRelu = DEPUTY_TEST_MODELS "/relu.onnx";  // x float32 [2,3] -> y
+
+Context WithPlugin(const std::string& entry) {
+  Result<Context> context = Context::FromYamlText("t.yaml", "version: 1\nplugins: {paths: [" DEPUTY_TEST_FIXTURES
+                                                            "]}\ncache: {dir: 'off'}\ndelegates: [{name: " +
+                                                                entry + "}]\n");
+  EXPECT_TRUE(context.ok()) << context.status().ToString();
+  return *std::move(context);
+}
+
+Model Built(const std::string& path, const Context& context) {
+  Model model;
+  const Status status = model.Build(path, context);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  return model;
+}
+
+Session SessionOf(const Model& model) {
+  Result<Session> session = model.CreateSession();
+  EXPECT_TRUE(session.ok()) << session.status().ToString();
+  return *std::move(session);
+}
+
+Tensor Numbers(std::vector<float> values) {
+  Tensor tensor = *Tensor::Allocate(DType::kFloat32, {2, 3});
+  std::copy(values.begin(), values.end(), tensor.mutable_values<float>().begin());
+  return tensor;
+}
+
+const std::vector<float> kAnswer = {1, 0, 3, 0, 5, 0};
+Tensor Input() { return Numbers({1, -2, 3, -4, 5, -6}); }
+
+class ApplicationFaults : public testing::TestWithParam<const char*> {
+ protected:
+  ~ApplicationFaults() override { EXPECT_TRUE(ChildProcesses().empty()); }
+  const LogLines log_{LogLevel::kInfo};
+};
+
+TEST_P(ApplicationFaults, R153_SessionsThatAreOpenedAndClosedLeaveNothing) {
+  ProcessState first;
+  {
+    const Context context = WithPlugin(GetParam());
+    const Model model = Built(kRelu, context);
+    for (int i = 0; i < 500; ++i) {
+      if (i == 50) first = StateOfThisProcess();
+      Session session = SessionOf(model);
+      ASSERT_EQ(Answer(session, Input()), kAnswer);
+    }
+    const ProcessState last = StateOfThisProcess();
+    EXPECT_EQ(last.descriptors, first.descriptors);
+    EXPECT_EQ(last.threads, first.threads);
+    EXPECT_EQ(last.children, first.children);
+    EXPECT_LT(last.resident_kilobytes, first.resident_kilobytes + 2048);
+  }
+}
+
+TEST_P(ApplicationFaults, R123_AnInputThatChangesDuringARunChangesThatRunOnly) {
+  const Context context = WithPlugin(GetParam());
+  const Model model = Built(kRelu, context);
+  Session session = SessionOf(model);
+  Tensor input = Input();
+  std::atomic<bool> ended{false};
+  std::thread writer([&] {
+    const std::span<float> values = input.mutable_values<float>();
+    for (float next = 0; !ended; next += 1)
+      for (float& value : values) reinterpret_cast<std::atomic<float>&>(value).store(next, std::memory_order_relaxed);
+  });
+  for (int run = 0; run < 200; ++run) {
+    std::vector<Tensor> outputs;
+    ASSERT_TRUE(session.Predict({input}, &outputs).ok());
+    for (const float value : Values(outputs[0])) EXPECT_GE(value, 0);
+  }
+  ended = true;
+  writer.join();
+  EXPECT_EQ(Answer(session, Input()), kAnswer);
+}
+
+TEST_P(ApplicationFaults, R124_AForkedChildGetsAnErrorAndTheParentGoesOn) {
+  const Context context = WithPlugin(GetParam());
+  const Model model = Built(kRelu, context);
+  auto session = std::make_unique<Session>(SessionOf(model));
+  ASSERT_EQ(Answer(*session, Input()), kAnswer);
+  for (int child = 0; child < 3; ++child) {
+    const pid_t forked = fork();
+    if (forked == 0) {
+      alarm(20);
+      std::vector<Tensor> outputs;
+      const Status run = session->Predict({Input()}, &outputs);
+      Model another;
+      const Status built = another.Build(kRelu, context);
+      const bool refused = run.code() == StatusCode::kFailedPrecondition &&
+                           built.code() == StatusCode::kFailedPrecondition &&
+                           run.ToString().find("fork") != std::string::npos;
+      // Children end in every way that programs end.
+      if (child == 0) session.reset();
+      if (child == 1) _exit(refused ? 0 : 1);
+      exit(refused ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(forked, &status, 0), forked);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "child " << child << ": " << status;
+    EXPECT_EQ(Answer(*session, Input()), kAnswer);
+  }
+  EXPECT_EQ(log_.Count("was started again"), 0u) << log_.text();
+}
+
+TEST_P(ApplicationFaults, R125_HandlersOfSignalsInterruptNoRun) {
+  struct sigaction action {
+  }, before{};
+  action.sa_handler = [](int) {};  // without SA_RESTART
+  sigaction(SIGALRM, &action, &before);
+  const itimerval each{{0, 500}, {0, 500}};
+  setitimer(ITIMER_REAL, &each, nullptr);
+  for (int round = 0; round < 10; ++round) {
+    const Context context = WithPlugin(GetParam());
+    const Model model = Built(kRelu, context);
+    Session session = SessionOf(model);
+    for (int run = 0; run < 50; ++run) EXPECT_EQ(Answer(session, Input()), kAnswer);
+  }
+  const itimerval never{};
+  setitimer(ITIMER_REAL, &never, nullptr);
+  sigaction(SIGALRM, &before, nullptr);
+  EXPECT_EQ(log_.Count("was started again"), 0u) << log_.text();
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, ApplicationFaults, testing::Values("good, isolation: none", "good, isolation: process"),
+                         [](const auto& mode) {
+                           return std::string(mode.param).find("none") != std::string::npos ? "InProcess" : "Isolated";
+                         });
+
+TEST(ApplicationFault, R120_ASessionIsDestroyedDuringItsRun) {
+  for (const std::string entry : {"hangs_in_execute, isolation: process, timeout: 300ms", "good, isolation: none"}) {
+    const LogLines log(LogLevel::kOff);
+    const Context context = WithPlugin(entry);
+    const Model model = Built(kRelu, context);
+    for (int round = 0; round < 3; ++round) {
+      auto session = std::make_unique<Session>(SessionOf(model));
+      std::atomic<bool> begun{false};
+      Status status;
+      std::thread run([&, raw = session.get()] {
+        std::vector<Tensor> outputs;
+        const Tensor input = Input();
+        begun = true;
+        status = raw->Predict({input}, &outputs);
+      });
+      while (!begun) std::this_thread::yield();
+      std::this_thread::sleep_for(milliseconds(20));
+      session.reset();  // cancels the run and waits for it
+      run.join();
+    }
+  }
+  EXPECT_TRUE(ChildProcesses().empty());
+}
+
+TEST(ApplicationFault, R131_AnInputThatEndsTheWorkerCostsOtherModelsNothing) {
+  const LogLines log(LogLevel::kInfo);
+  setenv("FIXTURE_FAULT", "poisoned:segv", 1);
+  {
+    const Context context = WithPlugin("misbehaves, isolation: process");
+    const Model first = Built(kRelu, context), second = Built(DEPUTY_TEST_MODELS "/tutorial.onnx", context);
+    Session poisoned = SessionOf(first), other = SessionOf(second);
+    for (int run = 0; run < 4; ++run)
+      EXPECT_EQ(Answer(poisoned, Numbers({666, -2, 3, -4, 5, -6})), (std::vector<float>{666, 0, 3, 0, 5, 0}));
+    const Result<PlacementReport> placement = other.Placement();
+    ASSERT_TRUE(placement.ok());
+    std::vector<Tensor> outputs;
+    ASSERT_TRUE(other.Predict({Input(), Input()}, &outputs).ok());
+    const HealthReport health = context.Health();
+    ASSERT_EQ(health.delegates.size(), 1u);
+    EXPECT_TRUE(health.delegates[0].available);
+    EXPECT_EQ(health.delegates[0].demoted_partitions, 1u);
+    EXPECT_EQ(health.delegates[0].failures, 2u);
+    EXPECT_EQ(log.Count("quarantine"), 0u) << log.text();
+  }
+  unsetenv("FIXTURE_FAULT");
+  EXPECT_TRUE(ChildProcesses().empty());
+}
+
+}  // namespace
+}  // namespace deputy

@@ -1,0 +1,119 @@
+// Sessions on many threads whose delegates run in this process or in workers, while workers are killed.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "deputy/deputy.hpp"
+#include "support/digits.hpp"
+#include "support/process_state.hpp"
+
+namespace deputy {
+namespace {
+
+constexpr size_t kThreads = 8, kSessions = 4, kRuns = 30;
+
+// Kills a worker of this process every 20 ms, while it lives.
+class Killer {
+ public:
+  Killer()
+      : thread_([this] {
+          for (size_t turn = 0; !ended_; ++turn) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            const std::vector<pid_t> workers = ChildProcesses();
+            if (!workers.empty() && kill(workers[turn % workers.size()], SIGKILL) == 0) ++killed_;
+          }
+        }) {}
+  ~Killer() { Stop(); }
+  Killer(const Killer&) = delete;
+  Killer& operator=(const Killer&) = delete;
+
+  size_t Stop() {
+    ended_ = true;
+    if (thread_.joinable()) thread_.join();
+    return killed_;
+  }
+
+ private:
+  std::atomic<bool> ended_{false};
+  std::atomic<size_t> killed_{0};
+  std::thread thread_;
+};
+
+// small.onnx: x, y float32 [64,65] -> z, broadcast.
+std::vector<Tensor> Inputs(size_t seed) {
+  std::vector<Tensor> inputs;
+  for (size_t input = 0; input < 2; ++input) {
+    inputs.push_back(*Tensor::Allocate(DType::kFloat32, {64, 65}));
+    size_t index = seed + input;
+    for (float& value : inputs.back().mutable_values<float>())
+      value = static_cast<float>(static_cast<int64_t>(index++ * 7919 % 1000) - 500) / 250;
+  }
+  return inputs;
+}
+
+class ThreadFaults : public testing::TestWithParam<const char*> {
+ protected:
+  static Model Built(const std::string& delegates, const std::string& more = "") {
+    Result<Context> context = Context::FromYamlText("t.yaml", "version: 1\nplugins: {paths: [" DEPUTY_TEST_FIXTURES
+                                                              "]}\ncache: {dir: 'off'}\ndelegates: [" +
+                                                                  delegates + "]\nlog: {level: error}\n" + more);
+    EXPECT_TRUE(context.ok()) << context.status().ToString();
+    Model model;
+    const Status status = model.Build(DEPUTY_TEST_MODELS "/small.onnx", *context);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return model;
+  }
+  static std::vector<std::vector<float>> Answers(Session& session, const std::vector<Tensor>& inputs) {
+    std::vector<Tensor> outputs;
+    const Status status = session.Predict(inputs, &outputs);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    std::vector<std::vector<float>> answers;
+    for (const Tensor& output : outputs) answers.push_back(Values(output));
+    return answers;
+  }
+};
+
+TEST_P(ThreadFaults, EightThreadsOfFourSessionsEach) {
+  const LogLines log(LogLevel::kOff);
+  const std::string mode = GetParam();
+  std::vector<std::vector<std::vector<float>>> wanted;
+  {
+    const Model alone = Built("");
+    Session session = *alone.CreateSession();
+    for (size_t seed = 0; seed < kThreads; ++seed) wanted.push_back(Answers(session, Inputs(seed)));
+  }
+  // Both compute exactly what the CPU computes.
+  const Model model = Built("{name: good, isolation: " + mode + "}, {name: misbehaves, isolation: " + mode + "}",
+                            "placement: {rules: [{nodes: positive, to: misbehaves}]}\n");
+  std::atomic<size_t> wrong{0};
+  {
+    Killer killer;
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < kThreads; ++t)
+      threads.emplace_back([&, t] {
+        std::vector<Session> sessions;
+        for (size_t s = 0; s < kSessions; ++s) {
+          Result<Session> session = model.CreateSession();
+          ASSERT_TRUE(session.ok()) << session.status().ToString();
+          sessions.push_back(*std::move(session));
+        }
+        for (size_t run = 0; run < kRuns; ++run)
+          for (Session& session : sessions)
+            if (Answers(session, Inputs(t)) != wanted[t]) ++wrong;
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(killer.Stop() != 0, mode == "process");
+  }
+  EXPECT_EQ(wrong, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, ThreadFaults, testing::Values("none", "process"),
+                         [](const auto& mode) { return std::string(mode.param); });
+
+}  // namespace
+}  // namespace deputy
