@@ -1,19 +1,16 @@
 // The configuration: YAML text, with arguments of --set in lines that begin with "#set ". Mutants are made of lines and
 // words, with the keys and examples of the one list of keys, so that most are YAML.
-#include <algorithm>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "config/loader.hpp"
 #include "config/reference.hpp"
 #include "config/show.hpp"
+#include "fuzz/lines.hpp"
 #include "fuzz/target.hpp"
 
 namespace deputy::fuzz {
 namespace {
-
-using Lines = std::vector<std::string>;
 
 constexpr std::string_view kSetting = "#set ";
 constexpr size_t kMostBytes = 16 * 1024;
@@ -26,45 +23,8 @@ const host::Config& Defaults() {
 // Paths of keys, their last words, values, and what YAML treats specially.
 const Lines& Words() {
   static const Lines words = [] {
-    Lines all = {"null",
-                 "~",
-                 "true",
-                 "off",
-                 "-1",
-                 "017",
-                 "1e9",
-                 "\"",
-                 "'",
-                 "{",
-                 "}",
-                 "[",
-                 "]",
-                 "- ",
-                 ": ",
-                 "&a",
-                 "*a",
-                 "!!str",
-                 "<<",
-                 "|",
-                 ">",
-                 "%YAML 1.2",
-                 "---",
-                 "...",
-                 "\t",
-                 "#",
-                 "?",
-                 "npu0",
-                 "cpu",
-                 "any",
-                 "\xc3\xa9",
-                 "\xff",
-                 "9223372036854775807",
-                 "18446744073709551616",
-                 "10ms",
-                 "5 GB",
-                 "1000000h",
-                 "nan",
-                 ".inf"};
+    Lines all = YamlWords();
+    all.insert(all.end(), {"npu0", "cpu", "any"});
     for (const host::KeyEntry& entry : host::KeyReference(Defaults())) {
       all.push_back(entry.path);
       all.push_back(entry.path.substr(entry.path.rfind('.') + 1));
@@ -75,30 +35,6 @@ const Lines& Words() {
   }();
   return words;
 }
-
-Lines LinesOf(std::string_view text) {
-  Lines lines;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
-size_t IndentOf(const std::string& line) { return std::min(line.find_first_not_of(' '), line.size()); }
-
-// A key, or the value behind it, becomes another word.
-void ReplaceWord(std::string& line, Random& random) {
-  const size_t colon = line.find(": "), indent = IndentOf(line);
-  const std::string& word = random.Of(Words());
-  if (colon == std::string::npos || random.OneIn(3))
-    line.replace(indent, std::min(line.find(':', indent), line.size()) - indent, word);
-  else
-    line = line.substr(0, colon + 2) + word;
-}
-
-void InsertWord(std::string& line, Random& random) { line.insert(random.Below(line.size() + 1), random.Of(Words())); }
 
 std::string SettingLine(Random& random) {
   std::string path = random.Of(Words());
@@ -116,38 +52,12 @@ host::ConfigLoader Loaded(std::string_view text, std::string_view name) {
 
 void MutateInput(Bytes& input, Random& random) {
   Lines lines = LinesOf(TextOf(input));
-  if (lines.empty()) lines.emplace_back("version: 1");
-  std::string& line = random.Of(lines);
-  const auto place = lines.begin() + static_cast<std::ptrdiff_t>(random.Below(lines.size()));
-  switch (random.Below(12)) {
-    case 0: lines.erase(place); break;
-    case 1: {
-      std::string copy = *place;
-      lines.insert(place, std::move(copy));
-      break;
-    }
-    case 2: std::swap(line, *place); break;
-    case 3: line.insert(0, random.OneIn(2) ? "  " : " "); break;
-    case 4: line.erase(0, std::min<size_t>(IndentOf(line), 1 + random.Below(4))); break;
-    case 5: InsertWord(line, random); break;
-    case 6: {  // a key of its own under the line
-      std::string added(IndentOf(line) + 2 * random.Below(3), ' ');
-      added += random.Of(Words()) + ": " + random.Of(Words());
-      lines.insert(place, std::move(added));
-      break;
-    }
-    case 7: lines.insert(place, SettingLine(random)); break;
-    case 8: {
-      Bytes bytes = BytesOf(line);
-      ChangeBytes(bytes, random, bytes.size() + 64);
-      line = TextOf(bytes);
-      break;
-    }
-    default: ReplaceWord(line, random); break;
-  }
-  std::string text;
-  for (const std::string& each : lines) text += each + '\n';
-  if (text.size() <= kMostBytes) input = BytesOf(text);
+  if (random.OneIn(12))
+    lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(random.Below(lines.size() + 1)), SettingLine(random));
+  else
+    ChangeLines(lines, Words(), random);
+  Bytes text = BytesOf(lines);
+  if (text.size() <= kMostBytes) input = std::move(text);
 }
 
 void CheckInput(std::span<const uint8_t> input) {

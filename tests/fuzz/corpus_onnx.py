@@ -176,3 +176,20 @@ def models():
 
 def runnable():
     return {name: content for name, content in models().items() if name != "vendor.onnx"}
+
+
+def tensors():
+    """TensorProto, SequenceProto and .npy files."""
+    words = onnx.number(1, 2) + onnx.number(2, 8) + onnx.chunk(6, "a") + onnx.chunk(6, "bc")
+    packed = onnx.number(1, 3) + onnx.number(2, INT64) + onnx.chunk(7, b"\x01\x02\x80\x01")
+    outside = onnx.number(1, 1) + onnx.number(2, 1) + onnx.number(14, 1) + onnx.chunk(13, onnx.chunk(1, "location") + onnx.chunk(2, "w"))
+    return {
+        "floats.pb": floats(6, "x", [2, 3]),
+        "ints.pb": ints([1, -2], "i"),
+        "words.pb": words,
+        "packed.pb": packed,
+        "external.pb": outside,
+        "sequence.pb": onnx.chunk(1, "s") + onnx.number(2, 1) + onnx.chunk(3, floats(2, "x")) * 2,
+        "floats.npy": onnx.npy([1.0, 2.0, 3.0, 4.0], [2, 2]),
+        "ints.npy": onnx.npy([1, 2], [2], "<i8"),
+    }

@@ -65,3 +65,13 @@ def files():
         "probe_refusal": entry(PROBE, "cd" * 32, frame(b"\0" + struct.pack("<I", 5) + text("is damaged"))),
         "quarantine": entry(QUARANTINE, "npu.so: was ended by SIGSEGV", record),
     }
+
+
+def placement_files():
+    """As host/docs/placement.md defines them."""
+    head = f"version: 1\nmodel: {'07' + '00' * 31}\nplacements:\n"
+    moved = "    slower:\n      - {delegate: \"npu0\", nodes: '0-2,7', why: \"it's 3 ms, 1 ms without\"}\n"
+    first = f"  - shapes: ['[1,3]', '[]']\n    summary: \"the CPU alone\"\n{moved}"
+    second = "  - shapes: ['[2,3]', '[]']\n    summary: \"the order is the fastest\"\n    slower: []\n"
+    return {"two.yaml": (head + first + second).encode(), "one.yaml": (head + first).encode(),
+            "other.yaml": (head.replace("07", "08") + first).encode()}

@@ -23,7 +23,9 @@ void RequireExports(const host::Importer& importer, const host::Graph& graph) {
 
 }  // namespace
 
-void MutateInput(Bytes& input, Random& random) { MutateModel(input, random, kMostBytes); }
+void MutateInput(Bytes& input, Random& random) {
+  MutateMessage(input, host::onnx_import::Message::kModel, random, kMostBytes);
+}
 
 void CheckInput(std::span<const uint8_t> input) {
   const host::Importer& importer = *deputy_importer_v1(host::kImporterBuild);

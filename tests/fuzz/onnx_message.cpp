@@ -192,10 +192,10 @@ Bytes WriteFields(const std::vector<WireField>& fields) {
   return out;
 }
 
-void ChangeFields(std::vector<WireField>& fields, Random& random) {
+void ChangeFields(std::vector<WireField>& fields, Message root, Random& random) {
   Listing all;
-  all.Add(Message::kModel, fields);
-  if (all.fields.empty()) return AddField(Message::kModel, fields, random);
+  all.Add(root, fields);
+  if (all.fields.empty()) return AddField(root, fields, random);
   const auto& [message, chosen] = random.Of(all.messages);
   std::vector<WireField>& list = *chosen;
   const size_t at = random.Below(list.size());
@@ -237,10 +237,10 @@ void ChangeFields(std::vector<WireField>& fields, Random& random) {
   }
 }
 
-void MutateModel(Bytes& input, Random& random, size_t limit) {
-  std::optional<std::vector<WireField>> fields = ParseFields(input, Message::kModel);
+void MutateMessage(Bytes& input, Message root, Random& random, size_t limit) {
+  std::optional<std::vector<WireField>> fields = ParseFields(input, root);
   if (!fields || random.OneIn(16)) return ChangeBytes(input, random, limit);
-  ChangeFields(*fields, random);
+  ChangeFields(*fields, root, random);
   Bytes changed = WriteFields(*fields);
   if (changed.size() <= limit) input = std::move(changed);
 }

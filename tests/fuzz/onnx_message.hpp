@@ -31,9 +31,9 @@ Bytes WriteFields(const std::vector<WireField>& fields);
 
 // One change somewhere in the tree: a field is removed, repeated, exchanged, added or takes the value or the text of
 // another one; a name of an operator or of one of its attributes is given.
-void ChangeFields(std::vector<WireField>& fields, Random& random);
+void ChangeFields(std::vector<WireField>& fields, host::onnx_import::Message root, Random& random);
 
-// A change to the ONNX file, and once in a while to its bytes.
-void MutateModel(Bytes& input, Random& random, size_t limit);
+// A change to a message of this kind, and once in a while to its bytes.
+void MutateMessage(Bytes& input, host::onnx_import::Message root, Random& random, size_t limit);
 
 }  // namespace deputy::fuzz

@@ -68,7 +68,9 @@ void RequireOutputs(const std::vector<Tensor>& outputs, size_t count) {
 
 }  // namespace
 
-void MutateInput(Bytes& input, Random& random) { MutateModel(input, random, kMostBytes); }
+void MutateInput(Bytes& input, Random& random) {
+  MutateMessage(input, host::onnx_import::Message::kModel, random, kMostBytes);
+}
 
 void CheckInput(std::span<const uint8_t> input) {
   Model model;
