@@ -103,6 +103,8 @@ class Verifier {
     for (const Region& region : node.regions) {
       if (region.body == nullptr || region.captures.size() != region.body->captured.size())
         return Error(StatusCode::kModel, "region '{}' has a wrong number of captured values", region.name);
+      if (node.kind() == OpKind::kIf && !region.body->inputs.empty())
+        return Error(StatusCode::kModel, "region '{}' has inputs, which a branch does not have", region.name);
       for (const ValueId id : region.captures) DEPUTY_RETURN_IF_ERROR(Read(id));
       Status status = Verifier(*region.body, depth_ + 1).Run();
       if (!status.ok()) return std::move(status).At("region '" + region.name + "'");

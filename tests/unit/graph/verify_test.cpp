@@ -74,5 +74,15 @@ TEST_F(VerifyGraphTest, R28_ARegionHasTheNameThatItsOperatorGivesIt) {
   EXPECT_EQ(refused({"body"}), "has the graph 'body' as an attribute, which the operator does not have");
 }
 
+// No run would bind them.
+TEST_F(VerifyGraphTest, R28_ABranchHasNoInputs) {
+  auto body = std::make_shared<Graph>();
+  body->inputs = {body->AddValue("own")};
+  body->outputs = body->inputs;
+  graph_.nodes[0] = MakeNode(PrimitiveBuilder("", "If", 16), graph_.inputs, graph_.nodes[0].outputs);
+  for (const char* name : {"then_branch", "else_branch"}) graph_.nodes[0].regions.push_back({name, body, {}});
+  EXPECT_EQ(VerifyGraph(graph_).message(), "region 'then_branch' has inputs, which a branch does not have");
+}
+
 }  // namespace
 }  // namespace deputy::host
