@@ -19,7 +19,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kTimeToEnd{2000};
-constexpr size_t kMostReason = 2000;  // bytes of a worker's text that an error has
 constexpr size_t kMostIdleChannels = 64;
 
 deputy_str Str(std::string_view text) { return {text.data(), text.size()}; }
@@ -61,6 +60,11 @@ class WorkerLink::Output {
 
   std::string source_, line_;
 };
+
+std::string PrintableReason(std::string_view text) {
+  constexpr size_t kMostBytes = 2000;
+  return text.empty() ? "failed without a reason" : Printable(text, kMostBytes);
+}
 
 WorkerLink::WorkerLink(const RemotePluginOptions& options) : options_(options) {}
 
@@ -112,10 +116,7 @@ Status WorkerLink::AwaitHello() {
   hello_ = std::make_unique<Received<Hello>>(std::move(frame));
   if (!named || !hello_->valid() || hello().version != kWireVersion)
     return Status(StatusCode::kIncompatible, "its first message cannot be read; is the worker of another version?");
-  if (hello().refusal.size != 0) {
-    const std::string reason = Printable(View(hello().refusal), kMostReason);
-    return Status(StatusCode::kPlugin, reason.empty() ? "was not loaded, for a reason that cannot be read" : reason);
-  }
+  if (hello().refusal.size != 0) return Status(StatusCode::kPlugin, PrintableReason(View(hello().refusal)));
   label_ = fmt::format("plugin {} ({}) in its worker process", Printable(View(hello().id)), source_);
   return {};
 }

@@ -23,8 +23,6 @@
 
 namespace deputy::host {
 
-;
-
 // A socket on which one call at a time is in progress, and the memory of its runs.
 struct Channel {
   explicit Channel(int descriptor) : socket(descriptor) {}
@@ -34,6 +32,9 @@ struct Channel {
   SharedRegion tensors;
   std::map<uint32_t, SharedRegion> outputs;  // of runs that size their outputs, by output
 };
+
+// A text of a worker as the message of an error: never empty, printable, not too long.
+std::string PrintableReason(std::string_view text);
 
 class WorkerLink {
  public:
