@@ -62,8 +62,8 @@ class WorkerLink::Output {
 };
 
 std::string PrintableReason(std::string_view text) {
-  constexpr size_t kMostBytes = 2000;
-  return text.empty() ? "failed without a reason" : Printable(text, kMostBytes);
+  constexpr size_t kMostReason = 2000;
+  return text.empty() ? "failed without a reason" : Printable(text, kMostReason);
 }
 
 WorkerLink::WorkerLink(const RemotePluginOptions& options) : options_(options) {}
