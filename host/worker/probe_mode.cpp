@@ -7,15 +7,17 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.hpp"
 #include "base/worker_process.hpp"
 #include "plugin/discovery/description.hpp"
 #include "plugin/discovery/library.hpp"
+#include "plugin/discovery/loaded_plugin.hpp"
 #include "plugin/discovery/manifest.hpp"
 #include "plugin/discovery/plugin_file.hpp"
 #include "plugin/discovery/probe_wire.hpp"
 #include "plugin/discovery/table_check.hpp"
-#include "plugin/proxy/host_services.hpp"
 #include "worker/sandbox.hpp"
+#include "worker/trial.hpp"
 
 namespace deputy::host {
 namespace {
@@ -47,11 +49,14 @@ Checked<PluginDescription> Ask(const std::filesystem::path& path, bool sandbox, 
 
   Send(EncodeStage(nonce, ProbeStage::kInit));
   // Kept for ever, as the plugin's threads may still use it while this process ends.
-  const auto* services = new HostServices(manifest.id, nullptr);
-  if (auto rejection = Init(*table, services->table())) return *std::move(rejection);
+  DEPUTY_ASSIGN_OR_REJECT(std::shared_ptr<LoadedPlugin> loaded, LoadedPlugin::Adopt(table, nullptr));
+  const auto& plugin = *new std::shared_ptr<LoadedPlugin>(std::move(loaded));
 
   Send(EncodeStage(nonce, ProbeStage::kDescribe));
-  return Describe(*table, services->table());
+  DEPUTY_ASSIGN_OR_REJECT(PluginDescription description, Describe(*table, plugin->host()));
+  SetLogLevel(LogLevel::kOff);  // what delegates answer to a trial is not reported
+  TryDelegates(plugin, description, [nonce](ProbeStage stage) { Send(EncodeStage(nonce, stage)); });
+  return description;
 }
 
 }  // namespace

@@ -26,6 +26,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kOutputPause{2};
+// The trial of all delegates has this many times the limit of the answers before it: devices take long to open.
+constexpr int kTrialFactor = 5;
 
 uint64_t NewNonce() {
   uint64_t nonce = 0;
@@ -129,7 +131,8 @@ Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const Prob
   WorkerProcess& worker = **started;
   ProbeStream stream(nonce);
   Output output(plugin.filename().string());
-  const Clock::time_point deadline = Clock::now() + options.timeout;
+  std::chrono::milliseconds limit = options.timeout;
+  Clock::time_point deadline = Clock::now() + limit;
   const auto take_output = [&] { return Drain(worker.output_fd(), [&](std::string_view text) { output.Take(text); }); };
   const auto take_reply = [&] {
     bool sound = true;
@@ -156,10 +159,15 @@ Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const Prob
     // Also when the process has ended: its last frames may still be in the pipe.
     if (ready.reply || (ready.ended && reply_open)) reply_open = take_reply();
     ended = ready.ended;
+    // Once: the other end could announce it again and again.
+    if (stream.stage() >= ProbeStage::kOpen && limit == options.timeout) {
+      limit *= kTrialFactor;
+      deadline = Clock::now() + limit;
+    }
   }
   const bool late = !ended && !stream.reply() && stream.fault().empty();
   const std::chrono::nanoseconds waited =
-      late ? StarvedFor(worker.pid(), options.timeout) : std::chrono::nanoseconds(0);
+      late ? StarvedFor(worker.pid(), limit) : std::chrono::nanoseconds(0);
   const std::optional<int> status = worker.Finish();
   if (output_open) take_output();
 
@@ -171,7 +179,7 @@ Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const Prob
   }
   if (late) {
     rejection = {RejectReason::kProbeTimedOut,
-                 fmt::format("gave no answer within {} {}", TimeText(options.timeout), TextOf(stream.stage()))};
+                 fmt::format("gave no answer within {} {}", TimeText(limit), TextOf(stream.stage()))};
     if (waited.count() != 0) {
       rejection.reason = RejectReason::kProbeStarved;
       rejection.text += fmt::format(", and waited for a processor for {}",

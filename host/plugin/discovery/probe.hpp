@@ -1,5 +1,5 @@
-// The second gate: reads a plugin's description in a process of its own, so that faults of its constructors and first
-// functions do not affect this one.
+// The second gate: reads a plugin's description in a process of its own, and opens each of its delegates and compiles
+// one node there, so that faults of its constructors and first functions do not affect this one.
 #pragma once
 
 #include <chrono>
@@ -12,11 +12,11 @@ namespace deputy::host {
 
 struct ProbeOptions {
   std::filesystem::path worker;  // the program deputy-worker
-  std::chrono::milliseconds timeout{2000};
+  std::chrono::milliseconds timeout{2000};  // until it has described its delegates; then five times that to try them
   bool sandbox = true;  // else the process keeps the user's rights
 };
 
-// `plugin` is absolute and has passed the first gate. Returns within the timeout plus the time to kill the process.
+// `plugin` is absolute and has passed the first gate. Returns within six times the timeout plus the time to kill the process.
 // Never falls back to loading the plugin here: without the worker program nothing is probed. [any-thread]
 Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const ProbeOptions& options);
 

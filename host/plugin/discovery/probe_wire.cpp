@@ -180,6 +180,9 @@ const char* TextOf(ProbeStage stage) {
     case ProbeStage::kQuery: return "in its entry function";
     case ProbeStage::kInit: return "in init";
     case ProbeStage::kDescribe: return "while it described its delegates";
+    case ProbeStage::kOpen: return "while a delegate was opened";
+    case ProbeStage::kCompile: return "while a delegate compiled one node";
+    case ProbeStage::kClose: return "while a delegate was closed";
   }
   return "at an unknown stage";
 }
@@ -237,7 +240,7 @@ bool ProbeStream::TakeFrame(uint32_t kind, std::span<const uint8_t> payload) {
   Reader in(payload);
   if (kind == kStageFrame) {
     const auto stage = in.Number<uint32_t>();
-    if (!in.done() || stage > static_cast<uint32_t>(ProbeStage::kDescribe)) return Fail("an unknown stage");
+    if (!in.done() || stage > static_cast<uint32_t>(ProbeStage::kClose)) return Fail("an unknown stage");
     stage_ = static_cast<ProbeStage>(stage);
     return true;
   }

@@ -24,7 +24,17 @@ inline constexpr size_t kProbeHeaderSize = 24;
 inline constexpr size_t kMaxProbePayload = size_t{kMaxDelegates} << 20;
 
 // The next step of the probe process; the last one received tells where it ended.
-enum class ProbeStage : uint32_t { kStart = 0, kLoad = 1, kQuery = 2, kInit = 3, kDescribe = 4 };
+// From kOpen on the delegates are tried, one after another, which may take longer.
+enum class ProbeStage : uint32_t {
+  kStart = 0,
+  kLoad = 1,
+  kQuery = 2,
+  kInit = 3,
+  kDescribe = 4,
+  kOpen = 5,
+  kCompile = 6,
+  kClose = 7
+};
 const char* TextOf(ProbeStage stage);  // "while loading the library"
 
 std::vector<uint8_t> EncodeStage(uint64_t nonce, ProbeStage stage);

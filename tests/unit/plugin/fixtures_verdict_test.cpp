@@ -89,7 +89,11 @@ const Row kRows[] = {
     {"unavailable", "open: unavailable", "no device"},
     {"returns_old_status", "open: unavailable", "no device is there", "",
      "lifecycle.probe: it takes a second call in one process, which the host does not make"},
-    {"hangs_in_open", "hangs", "", "R88", "lifecycle.open: only a process of its own could be ended"},
+    // The trial at the end of the probe.
+    {"crashes_in_open", "refused: probe-crashed", "crashed with SIGABRT while a delegate was opened", "R87"},
+    {"crashes_in_compile", "refused: probe-crashed", "crashed with SIGABRT while a delegate compiled one node", "R87"},
+    {"hangs_in_open", "refused: probe-timed-out", "gave no answer within 2500 ms while a delegate was opened", "R88", "",
+     500},
     {"answers_twice", "query: supported", "query_support broke its contract: it answers twice for node 'first'", "R99"},
     {"claims_foreign_nodes", "query: supported", "query_support broke its contract: it answers", "R99"},
     {"changes_answers", "compiled", "", "R100", "lifecycle.query: the host asks once and goes by that"},
