@@ -99,9 +99,12 @@ class Verifier {
     }
     for (const ValueId id : node.inputs)
       if (id != kNone) DEPUTY_RETURN_IF_ERROR(Read(id));
+    DEPUTY_RETURN_IF_ERROR(CheckRegionNames(node));
     for (const Region& region : node.regions) {
       if (region.body == nullptr || region.captures.size() != region.body->captured.size())
         return Error(StatusCode::kModel, "region '{}' has a wrong number of captured values", region.name);
+      if (node.kind() == OpKind::kIf && !region.body->inputs.empty())
+        return Error(StatusCode::kModel, "region '{}' has inputs, which a branch does not have", region.name);
       for (const ValueId id : region.captures) DEPUTY_RETURN_IF_ERROR(Read(id));
       Status status = Verifier(*region.body, depth_ + 1).Run();
       if (!status.ok()) return std::move(status).At("region '" + region.name + "'");
@@ -109,6 +112,27 @@ class Verifier {
     for (const ValueId id : node.outputs)
       if (id != kNone) DEPUTY_RETURN_IF_ERROR(Provide(id, "an output"));
     return {};
+  }
+
+  // Plans find a region by its name. An operator that is not known here may have any.
+  static Status CheckRegionNames(const Node& node) {
+    const auto has = [&](std::string_view name) {
+      return std::any_of(node.regions.begin(), node.regions.end(), [&](const Region& r) { return r.name == name; });
+    };
+    switch (node.kind()) {
+      case OpKind::kOther: return {};
+      case OpKind::kIf:
+        if (node.regions.size() == 2 && has("then_branch") && has("else_branch")) return {};
+        return Error(StatusCode::kModel, "the attributes then_branch and else_branch are required");
+      case OpKind::kLoop:
+      case OpKind::kScan:
+        if (node.regions.size() == 1 && has("body")) return {};
+        return Error(StatusCode::kModel, "the attribute body is required, and no other graph");
+      default:
+        if (node.regions.empty()) return {};
+        return Error(StatusCode::kModel, "has the graph '{}' as an attribute, which the operator does not have",
+                     node.regions.front().name);
+    }
   }
 
   static Status CheckCount(const char* noun, size_t count, uint32_t least, uint32_t most) {

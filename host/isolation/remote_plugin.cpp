@@ -42,7 +42,7 @@ Status RemotePlugin::FillTable() {
     table_.get_extension = [](const deputy_plugin*, const char*) -> const void* { return nullptr; };
   if (hello.has_init) return {};
   const CallResult result = Describe(nullptr);
-  if (result.failed) return Status(StatusCode::kPlugin, result.message).At(link_->label());
+  if (result.failed) return Status(StatusCode::kPlugin, PrintableReason(result.message)).At(link_->label());
   return {};
 }
 

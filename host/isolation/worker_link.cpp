@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/printable.hpp"
 #include "base/spin.hpp"
 
 namespace deputy::host {
@@ -60,6 +61,11 @@ class WorkerLink::Output {
 
   std::string source_, line_;
 };
+
+std::string PrintableReason(std::string_view text) {
+  constexpr size_t kMostReason = 2000;
+  return text.empty() ? "failed without a reason" : Printable(text, kMostReason);
+}
 
 WorkerLink::WorkerLink(const RemotePluginOptions& options)
     : options_(options), spin_(AvailableCpus() > 1 ? options.spin : std::chrono::nanoseconds(0)) {}
@@ -113,8 +119,8 @@ Status WorkerLink::AwaitHello() {
   hello_ = std::make_unique<Received<Hello>>(std::move(frame));
   if (!named || !hello_->valid() || hello().version != kWireVersion)
     return Status(StatusCode::kIncompatible, "its first message cannot be read; is the worker of another version?");
-  if (hello().refusal.size != 0) return Status(StatusCode::kPlugin, std::string(View(hello().refusal)));
-  label_ = fmt::format("plugin {} ({}) in its worker process", View(hello().id), source_);
+  if (hello().refusal.size != 0) return Status(StatusCode::kPlugin, PrintableReason(View(hello().refusal)));
+  label_ = fmt::format("plugin {} ({}) in its worker process", Printable(View(hello().id)), source_);
   return {};
 }
 

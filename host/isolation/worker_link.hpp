@@ -23,6 +23,9 @@
 
 namespace deputy::host {
 
+// A text of a worker as the message of an error: never empty, printable, not too long.
+std::string PrintableReason(std::string_view text);
+
 class WorkerLink final : private SharedArenaUser {
  public:
   // Starts the process and waits for its first message.

@@ -18,10 +18,7 @@ class Placer {
  public:
   Placer(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options,
          SupportMatrix& support)
-      : graph_(graph),
-        delegates_(delegates),
-        options_(options),
-        support_(support),
+      : delegates_(delegates),
         assignment_(graph, delegates, options, support),
         whole_{&graph, std::vector<NodeId>(graph.nodes.size()), std::vector<uint8_t>(graph.nodes.size(), 0)},
         builder_(graph, delegates, assignment_) {
@@ -120,10 +117,7 @@ class Placer {
   // Delegates that keep giving nodes back would make the time quadratic.
   static constexpr int kMostEstimateRounds = 16;
 
-  const Graph& graph_;
   const std::span<Delegate* const> delegates_;
-  const PlacementOptions& options_;
-  SupportMatrix& support_;
   Assignment assignment_;
   GraphView whole_;  // with nothing on offer
   PartitionBuilder builder_;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/file.hpp"
+#include "base/printable.hpp"
 #include "config/reader.hpp"
 #include "config/scalar.hpp"
 #include "tensor/shape.hpp"
@@ -28,8 +29,12 @@ std::string RangesText(const std::vector<uint32_t>& numbers) {
   return text;
 }
 
-// None: not ascending ranges of numbers of 32 bits.
-std::optional<std::vector<uint32_t>> ParseRanges(std::string_view text) {
+constexpr int64_t kMostNodes = 1 << 26;   // of a model
+constexpr size_t kMostText = 1000;        // bytes of a text for users
+constexpr int64_t kMostListed = 1 << 24;  // in one file: bounds the memory that few bytes can ask for
+
+// None: not ascending ranges of numbers of 32 bits, or more numbers than are `left`.
+std::optional<std::vector<uint32_t>> ParseRanges(std::string_view text, int64_t& left) {
   std::vector<uint32_t> numbers;
   while (!text.empty()) {
     const std::string_view range = text.substr(0, text.find(','));
@@ -37,9 +42,10 @@ std::optional<std::vector<uint32_t>> ParseRanges(std::string_view text) {
     const size_t dash = range.find('-');
     const Result<int64_t> first = ParseInteger(range.substr(0, dash));
     const Result<int64_t> last = dash == std::string_view::npos ? first : ParseInteger(range.substr(dash + 1));
-    constexpr int64_t kMostNodes = 1 << 26;  // bounds the memory that a line can ask for
     if (!first.ok() || !last.ok() || *first < 0 || *first > *last || *last >= kMostNodes) return std::nullopt;
     if (!numbers.empty() && *first <= static_cast<int64_t>(numbers.back())) return std::nullopt;
+    left -= *last - *first + 1;
+    if (left < 0) return std::nullopt;
     for (int64_t number = *first; number <= *last; ++number) numbers.push_back(static_cast<uint32_t>(number));
   }
   if (numbers.empty()) return std::nullopt;
@@ -103,7 +109,7 @@ class FileReader {
 };
 
 void ReadPlacement(const YamlNode& node, const std::vector<std::string>& delegates, FileReader& reader,
-                   Placements& placements) {
+                   int64_t& nodes_left, Placements& placements) {
   std::vector<Shape> shapes;
   for (const YamlNode& item : reader.ListOf(node, "shapes")) {
     const std::optional<Shape> shape = ParseShape(item.text);
@@ -111,15 +117,16 @@ void ReadPlacement(const YamlNode& node, const std::vector<std::string>& delegat
     shapes.push_back(*shape);
   }
   PlacementDecision decision;
-  decision.summary = reader.TextOf(node, "summary");
+  decision.summary = Printable(reader.TextOf(node, "summary"), kMostText);
   for (const YamlNode& item : reader.ListOf(node, "slower")) {
     const std::string delegate = reader.TextOf(item, "delegate"), text = reader.TextOf(item, "nodes");
-    std::optional<std::vector<uint32_t>> nodes = ParseRanges(text);
+    std::optional<std::vector<uint32_t>> nodes = ParseRanges(text, nodes_left);
+    if (nodes_left < 0) return reader.Add(item.at, fmt::format("lists more than {} nodes in all", kMostListed));
     if (!nodes) return reader.Add(item.at, fmt::format("'nodes' must be like '0-3,7', not {}", Quoted(text)));
     const auto found = std::find(delegates.begin(), delegates.end(), delegate);
     if (found == delegates.end() || found + 1 == delegates.end()) continue;  // it is not in use here
-    decision.slower.push_back(
-        {static_cast<size_t>(found - delegates.begin()), *std::move(nodes), reader.TextOf(item, "why")});
+    decision.slower.push_back({static_cast<size_t>(found - delegates.begin()), *std::move(nodes),
+                               Printable(reader.TextOf(item, "why"), kMostText)});
   }
   placements[std::move(shapes)] = std::move(decision);
 }
@@ -165,7 +172,9 @@ Result<Placements> ReadPlacementFile(const std::filesystem::path& path, const Di
     if (digest != HexText(model) && problems.empty())
       return Error(StatusCode::kIncompatible, "{}: was made for another model", source)
           .Advise("run 'deputy tune' again");
-    for (const YamlNode& node : reader.ListOf(*root, "placements")) ReadPlacement(node, delegates, reader, placements);
+    int64_t nodes_left = kMostListed;
+    for (const YamlNode& node : reader.ListOf(*root, "placements"))
+      ReadPlacement(node, delegates, reader, nodes_left, placements);
   }
   if (!problems.empty()) return Error(StatusCode::kConfig, "{}", problems.list().front().ToString());
   return placements;

@@ -118,6 +118,14 @@ Fields FieldsOf(std::span<const uint8_t> bytes) {
   return fields;
 }
 
+// Of seconds since 1970; 1970 where a damaged record has a number that is no time.
+std::chrono::system_clock::time_point TimeOf(int64_t seconds) {
+  using Clock = std::chrono::system_clock;
+  constexpr auto kLatest = std::chrono::duration_cast<std::chrono::seconds>(Clock::duration::max());
+  return seconds < 0 || seconds > kLatest.count() ? Clock::time_point()
+                                                  : Clock::time_point(std::chrono::seconds(seconds));
+}
+
 Rejection InQuarantine(Rejection fault) {
   fault.text += "; it is quarantined (deputy quarantine ls)";
   return fault;
@@ -215,8 +223,7 @@ Result<std::vector<QuarantineRecord>> PluginRecords::List() {
     int64_t since = 0;
     std::from_chars(fields["since"].data(), fields["since"].data() + fields["since"].size(), since);
     const std::optional<Digest> content = ParseDigest(fields["content"]);
-    records.push_back({entry.key, fields["file"], fields["plugin"], fields["reason"], fields["text"],
-                       std::chrono::system_clock::time_point(std::chrono::seconds(since)),
+    records.push_back({entry.key, fields["file"], fields["plugin"], fields["reason"], fields["text"], TimeOf(since),
                        content && QuarantineKey(*content) == entry.key});
   }
   std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.file < b.file; });

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Compares COVERAGE.md, the list of fault cases, with the tests: every number has one row, every test that a row names
-exists, every file whose tests name a number stands in its row, and the counts are right.
+exists, every file whose tests name a number stands in its row, and the counts are right. The table of fuzzing has each target,
+with executions and time, and its sums are right.
 
   coverage_test.py               the tree
   coverage_test.py --self-test   changes rows, and sees each change found
@@ -13,6 +14,10 @@ from collections import Counter
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS / "fuzz"))
+
+import coverage_table  # noqa: E402
+
 PAGE = "faults/COVERAGE.md"
 CASES = 154
 STATES = ("tested", "partly", "open", "not applicable")
@@ -22,7 +27,8 @@ NO_TESTS = ("faults", "mutation")
 
 
 def rows_of(page):
-    """The cells of each row of the tables, without the heads."""
+    """The cells of each row of the tables of cases, without the heads."""
+    page = page.partition(coverage_table.BEGIN)[0]
     lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("|")]
     return [cells for cells in lines if cells != HEAD and set(cells[0]) != {"-"}]
 
@@ -103,7 +109,7 @@ def check(page, files):
                 wrong.append(f"{file} names R{number}, and the row of {number} does not have it")
     if summary_of(rows) not in page:
         wrong.append(f"the counts are: {summary_of(rows)}")
-    return wrong
+    return wrong + coverage_table.check(page)
 
 
 def read_tests():
@@ -135,6 +141,11 @@ def self_test():
         "no name": page.replace(row, re.sub(r"^(\| 8 \|[^|]*\|)[^|]*", r"\1 ", row)),
         "the counts are": re.sub(r"(?m)^154 cases: \d+", "154 cases: 0", page),
         "cells, not": page.replace(row, row + " one more |"),
+        "no row of numbers for dpm": re.sub(r"(?m)^(\| `dpm` \|) [\d,]+", r"\1 many", page),
+        "dpn is no target": page.replace("| `dpm` |", "| `dpn` |"),
+        "dpm has not been run": re.sub(r"(?m)^(\| `dpm` \|) [\d,]+", r"\1 0", page),
+        "the findings or the sums": re.sub(r"(?m)^\| all \| ", "| all | 1", page),
+        "no table of fuzzing": page.replace(coverage_table.END, ""),
     }  # fmt: skip
     for expected, text in planted.items():
         if not any(expected in message for message in check(text, files)):

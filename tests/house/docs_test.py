@@ -48,7 +48,7 @@ UNCHECKED = 17
 TEMPLATE = "sdk/template/common/README.md"
 ELSEWHERE = ("sdk/template/",)
 # Read where the sources are only.
-NOT_INSTALLED = (".github/", "tests/faults/")
+NOT_INSTALLED = (".github/", "tests/faults/", "tests/fuzz/")
 INSTALLED = "share/doc/deputy"  # below the prefix
 SAMPLES = "tests/samples/"  # are installed whole
 

@@ -75,9 +75,9 @@ class SkipNormalization {
     const int64_t row[] = {plan.size};
     for (size_t i = 2; i < args.inputs.size(); ++i)
       if (args.input(i).present()) DEPUTY_RETURN_IF_ERROR(CheckDims(args.input(i).dims(), row, "gamma, beta or bias"));
-    for (const size_t i : {0, 3})
+    for (const size_t i : {size_t{0}, size_t{3}})
       if (args.output(i).present()) DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(i).dims(), x.dims(), "an output"));
-    for (const size_t i : {1, 2})
+    for (const size_t i : {size_t{1}, size_t{2}})
       if (args.output(i).present() &&
           (args.output(i).dtype() != DType::kFloat32 || args.output(i).element_count() != plan.rows))
         return Error(StatusCode::kInternal, "mean or inv_std_var of shape {} must be float32 with one element per row",

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -64,7 +65,11 @@ Result<std::vector<int64_t>> ModelFile::Ints(const flatbuffers::Vector<T>* list)
   if (list == nullptr) return std::vector<int64_t>();
   DEPUTY_RETURN_IF_ERROR(Spend(list->size() * sizeof(int64_t)));
   std::vector<int64_t> ints(list->size());
-  for (flatbuffers::uoffset_t i = 0; i < list->size(); ++i) ints[i] = static_cast<int64_t>(list->Get(i));
+  for (flatbuffers::uoffset_t i = 0; i < list->size(); ++i) {
+    T element;  // copied, since the verifier accepts lists of 8-byte numbers at any multiple of 4
+    std::memcpy(&element, list->Data() + i * sizeof(T), sizeof(T));
+    ints[i] = static_cast<int64_t>(element);
+  }
   return ints;
 }
 

@@ -67,8 +67,8 @@ struct TypeCollector {
   static deputy_status* Set(void* self, uint32_t output, deputy_dtype dtype, const int64_t* dims, uint32_t rank) {
     auto& collector = *static_cast<TypeCollector*>(self);
     return AnswerOfSink([&] { return collector.Take(output, dtype, dims, rank); },
-                        [&](const std::string& fault) {
-                          if (collector.fault.empty()) collector.fault = fault;
+                        [&](const std::string& reason) {
+                          if (collector.fault.empty()) collector.fault = reason;
                         });
   }
 };

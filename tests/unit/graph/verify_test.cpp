@@ -1,6 +1,10 @@
 // Graphs that VerifyGraph refuses; each differs from a sound one in one way.
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "graph/graph.hpp"
 #include "support/test_graph.hpp"
 
@@ -27,10 +31,57 @@ TEST_F(VerifyGraphTest, ARegionHasTheCapturesOfItsBody) {
   auto body = std::make_shared<Graph>();
   body->captured = {body->AddValue("x")};
   body->outputs = body->captured;
+  graph_.nodes[0] = MakeNode(PrimitiveBuilder("own", "Repeat", 1), graph_.nodes[0].inputs, graph_.nodes[0].outputs);
   graph_.nodes[0].regions.push_back({"body", body, {}});
   EXPECT_EQ(VerifyGraph(graph_).code(), StatusCode::kModel);
   graph_.nodes[0].regions[0].captures = graph_.inputs;
   EXPECT_TRUE(VerifyGraph(graph_).ok());
+}
+
+// Plans find regions by name: a Loop whose body has another one would have none.
+TEST_F(VerifyGraphTest, R28_ARegionHasTheNameThatItsOperatorGivesIt) {
+  auto body = std::make_shared<Graph>();
+  body->captured = {body->AddValue("x")};
+  body->outputs = body->captured;
+  Node& node = graph_.nodes[0];
+  struct Case {
+    const char* op;
+    std::vector<std::string> right;
+    std::string refusal;
+  };
+  const Case cases[] = {
+      {"If", {"then_branch", "else_branch"}, "the attributes then_branch and else_branch are required"},
+      {"Loop", {"body"}, "the attribute body is required, and no other graph"},
+      {"Scan", {"body"}, "the attribute body is required, and no other graph"},
+  };
+  const auto refused = [&](const std::vector<std::string>& names) {
+    node.regions.clear();
+    for (const std::string& name : names) node.regions.push_back({name, body, graph_.inputs});
+    return VerifyGraph(graph_).message();
+  };
+  for (const auto& [op, right, refusal] : cases) {
+    const std::vector<ValueId> inputs(op == std::string("Loop") ? 2 : 1, graph_.inputs[0]);
+    node = MakeNode(PrimitiveBuilder("", op, 11), inputs, graph_.nodes[0].outputs);
+    EXPECT_EQ(refused(right), "") << op;
+    for (const std::vector<std::string>& wrong : {std::vector<std::string>{},
+                                                  {"bodi"},
+                                                  {"then_branch"},
+                                                  {"body", "else_branch"},
+                                                  {"then_branch", "then_branch"}})
+      EXPECT_EQ(refused(wrong), refusal) << op;
+  }
+  node = MakeNode(PrimitiveBuilder("", "Neg", 13), graph_.inputs, graph_.nodes[0].outputs);
+  EXPECT_EQ(refused({"body"}), "has the graph 'body' as an attribute, which the operator does not have");
+}
+
+// No run would bind them.
+TEST_F(VerifyGraphTest, R28_ABranchHasNoInputs) {
+  auto body = std::make_shared<Graph>();
+  body->inputs = {body->AddValue("own")};
+  body->outputs = body->inputs;
+  graph_.nodes[0] = MakeNode(PrimitiveBuilder("", "If", 16), graph_.inputs, graph_.nodes[0].outputs);
+  for (const char* name : {"then_branch", "else_branch"}) graph_.nodes[0].regions.push_back({name, body, {}});
+  EXPECT_EQ(VerifyGraph(graph_).message(), "region 'then_branch' has inputs, which a branch does not have");
 }
 
 }  // namespace

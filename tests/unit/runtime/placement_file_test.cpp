@@ -70,5 +70,20 @@ TEST_F(PlacementFileTest, MistakesHaveTheirLine) {
   EXPECT_EQ(FailureOf("[]"), "1:1: key 'version' is missing");
 }
 
+// A range of few bytes is a list of many numbers, and a file may have thousands of them.
+TEST_F(PlacementFileTest, R6_AFileThatListsMoreNodesThanAnyModelHasIsRefused) {
+  std::string text = Changed("'0-2,7'", "'0-9999999'");
+  const size_t begin = text.find("      - {delegate");
+  const std::string line = text.substr(begin, text.find('\n', begin) + 1 - begin);
+  text.insert(begin, line);
+  EXPECT_EQ(FailureOf(text), "9:9: lists more than 16777216 nodes in all");
+}
+
+TEST_F(PlacementFileTest, TextsAreReadWithoutControlCharacters) {
+  const Result<Placements> read = Read(Changed("'the CPU alone'", "\"the \\e[31mCPU\""));
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(read->at({{1, 3}, {}}).summary, "the \\x1b[31mCPU");
+}
+
 }  // namespace
 }  // namespace deputy::host
