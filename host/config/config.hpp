@@ -184,7 +184,7 @@ struct LogConfig {
 };
 
 struct DebugConfig {
-  Setting<bool> check;
+  Setting<bool> check, abort_on_hang;
   List<Setting<std::string>> dump;  // words of kDumpWords
   Setting<std::string> dump_dir;    // "auto" or an absolute path
   bool operator==(const DebugConfig&) const = default;

@@ -123,7 +123,7 @@ void VisitDelegate(V& v, D& d) {
       d.timeout, DurationRange{"0ms", "60min"});
   v.Quantity(Key{"call_timeout",
                  "time without a message in any other call, such as a compilation, after which the worker process is "
-                 "ended",
+                 "ended; with isolation: none, time after which the call is reported",
                  "2min"},
              d.call_timeout, DurationRange{"10ms", "60min"});
   v.Quantity(
@@ -266,6 +266,10 @@ void VisitConfig(V& v, C& c) {
   });
   v.Group(Key{"debug", "aids for finding faults"}, [&] {
     v.Flag(Key{"check", "true: compares every call of a plugin with its contract; slow", "true"}, c.debug.check);
+    v.Flag(Key{"abort_on_hang",
+               "true: ends this process by SIGABRT when a call into a plugin in it takes longer than call_timeout",
+               "true"},
+           c.debug.abort_on_hang);
     v.Texts(Key{"dump", "what is written into files while a model is loaded and first run", "[graph, plan]"},
             c.debug.dump, TextKind::kDump);
     v.Text(Key{"dump_dir", "folder for dumps; auto: deputy-dump in the working directory", "./dump"}, c.debug.dump_dir,

@@ -50,7 +50,7 @@ passes: {fold_budget: 16MB}
 limits: {loop_steps: 100000000, timeout: 0ms, memory: 0B}
 cache: {dir: auto, max: 512MB}
 log: {level: info}
-debug: {check: false, dump: [], dump_dir: auto}
+debug: {check: false, abort_on_hang: false, dump: [], dump_dir: auto}
 )";
 }
 

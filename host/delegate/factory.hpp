@@ -3,6 +3,7 @@
 // describe delegates and open none.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,6 +29,8 @@ struct OpenRequest {
   bool check = false;                         // check everything against the contract; costs time and memory
   int32_t priority = 0;                       // of its calls against those of others on the device; a hint
   DType precision = DType::kUndefined;        // in which its nodes compute; undefined: its own choice
+  // After which a load-time call is reported that has not returned; zero: none is.
+  std::chrono::milliseconds call_timeout{};
   // How far a compilation is, from 0 to 1000, and its step; may be empty. [any-thread]
   std::function<void(uint32_t permille, const std::string& step)> progress = {};
 };

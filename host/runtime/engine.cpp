@@ -12,6 +12,7 @@
 #include "cpu/delegate.hpp"
 #include "partition/cost_policy.hpp"
 #include "partition/helpers.hpp"
+#include "plugin/checks/call_watchdog.hpp"
 #include "plugin/discovery/registry.hpp"
 #include "runtime/context_state.hpp"
 #include "runtime/dump.hpp"
@@ -48,6 +49,7 @@ class EngineBuilder {
   Result<std::shared_ptr<Engine>> Run() {
     const Config& config = state_.config;
     ApplyLogLevels(config.log);
+    SetHangAction(*config.debug.abort_on_hang ? HangAction::kAbort : HangAction::kReport);
     if (!state_.config_note.empty()) Log(LogLevel::kInfo, "{}", state_.config_note);
     engine_->progress = state_.progress;
     for (const std::string& warning : state_.config_warnings) Log(LogLevel::kWarning, "{}", warning);
@@ -281,7 +283,11 @@ class EngineBuilder {
     if (state_.factory != nullptr) return state_.factory->Open(request);
     // What the checks look for happens in the process of the plugin.
     const bool trusts_all = *state_.config.plugins.trust == Trust::kAny || request.check;
-    if (!IsIsolated(entry, provider, trusts_all)) return registry_.Open(request);
+    if (!IsIsolated(entry, provider, trusts_all)) {
+      OpenRequest watched = request;
+      watched.call_timeout = entry.call_timeout;
+      return registry_.Open(watched);
+    }
     DEPUTY_ASSIGN_OR_RETURN(const LoadedPlugin::Expected file, registry_.FileOf(entry.delegate));
     RemotePluginOptions options{WorkerProgram(), file.path};
     options.sandbox = *state_.config.plugins.sandbox;

@@ -79,7 +79,7 @@ bool IsSet(const Origin& origin) { return origin.source != Origin().source; }
 
 }  // namespace
 
-bool HasLimit(const Entry& entry) { return IsSet(entry.limit); }
+bool HasLimit(const Entry& entry) { return IsSet(entry.limit) || IsSet(entry.call_limit); }
 
 std::vector<std::string> Texts(const List<Setting<std::string>>& list) {
   std::vector<std::string> texts;
@@ -120,7 +120,7 @@ Entry EntryFromConfig(const DelegateConfig& config) {
   if (*config.spin != *defaults.spin) entry.spin_origin = config.spin.origin;
   if (*config.memory_limit != *defaults.memory_limit) entry.limit = config.memory_limit.origin;
   if (*config.timeout != *defaults.timeout) entry.limit = config.timeout.origin;
-  if (*config.call_timeout != *defaults.call_timeout) entry.limit = config.call_timeout.origin;
+  if (*config.call_timeout != *defaults.call_timeout) entry.call_limit = config.call_timeout.origin;
   entry.tolerance = {*config.verify.rtol, *config.verify.atol, *config.verify.atol_scale, *config.verify.outliers};
   for (const Named<OptionValue>& option : config.options) {
     entry.options.emplace_back(option.name, (*option).text);

@@ -31,11 +31,12 @@ struct Entry {
   ToleranceSettings tolerance;
   Isolation isolation = Isolation::kAuto;
   uint64_t memory_limit = 0;  // of its process, in bytes; 0: none
-  // Where it is isolated; no limit of runs: 0.
+  // No limit of runs: 0, and only where it is isolated.
   std::chrono::milliseconds call_timeout = std::chrono::seconds(30), run_timeout{};
   std::chrono::nanoseconds spin = std::chrono::microseconds(50);  // of both sides of a run, where it is isolated
   Origin spin_origin;                                             // none where it is the default
-  Origin limit;                                                   // of a limit of its process; none where there is none
+  Origin limit;       // of a limit that only a process of its own can have; none where there is none
+  Origin call_limit;  // of call_timeout
   std::vector<std::pair<std::string, std::string>> options;
   std::vector<Origin> option_origins, option_name_origins;
   DelegateLimits limits;

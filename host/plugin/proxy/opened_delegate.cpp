@@ -31,6 +31,7 @@ OpenedDelegate::OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deput
       compile_only_(request.compile_only),
       priority_(request.priority),
       precision_(static_cast<deputy_dtype>(request.precision)),
+      call_timeout_(request.call_timeout),
       progress_(request.progress) {
   if (!is_serial()) return;
   limiter_ = &plugin_->LimiterOf(*table_);

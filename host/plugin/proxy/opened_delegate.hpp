@@ -13,6 +13,7 @@
 #include "base/status.hpp"
 #include "delegate/factory.hpp"
 #include "deputy/abi/delegate.h"
+#include "plugin/checks/call_watchdog.hpp"
 #include "plugin/checks/handles.hpp"
 #include "plugin/discovery/loaded_plugin.hpp"
 #include "plugin/discovery/table_check.hpp"
@@ -81,11 +82,13 @@ class OpenedDelegate {
   Status CallLoading(const char* function, const deputy_graph* graph, Function&& call,
                      const CallDetail& detail = {}) const {
     const LoadTurn turn(*this);
+    const WatchedCall watched(call_timeout_, plugin_->label(), function, detail.place);
     return Call(function, graph, std::forward<Function>(call), detail);
   }
   template <class Function>
   void CallVoidLoading(const char* function, Function&& call, std::string_view place = {}) const {
     const LoadTurn turn(*this);
+    const WatchedCall watched(call_timeout_, plugin_->label(), function, place);
     CallVoid(function, std::forward<Function>(call), place);
   }
 
@@ -138,6 +141,7 @@ class OpenedDelegate {
   bool compile_only_;
   int32_t priority_;
   deputy_dtype precision_;
+  std::chrono::milliseconds call_timeout_;
   std::function<void(uint32_t, const std::string&)> progress_;
   deputy_instance* instance_ = nullptr;
 };
