@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -136,13 +137,33 @@ class Isolation(unittest.TestCase):
                 self.assertEqual("its worker process was ended by SIGABRT" in done.stderr, warns, done.stderr)
 
     def test_a_limit_without_isolation_is_refused(self):
-        for key, value in (("timeout", "1s"), ("call_timeout", "1s"), ("memory_limit", "1GB"), ("spin", "0us")):
+        for key, value in (("timeout", "1s"), ("memory_limit", "1GB"), ("spin", "0us")):
             config = self.config(keys=f"    {key}: {value}\n")
             self.deputy("config", "check", config)
             config.write_text(config.read_text().replace("isolation: process\n", "isolation: none\n"))
             done = self.deputy("config", "check", config)
             self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
             self.assertIn("has no effect with isolation: none", done.stdout + done.stderr)
+
+    def test_a_call_that_hangs_in_this_process_is_named(self):
+        hanging = self.config(keys="    call_timeout: 300ms\n")
+        hanging.write_text(hanging.read_text().replace("isolation: process\n", "isolation: none\n") +
+                           "debug: {abort_on_hang: true}\n")  # fmt: skip
+        for stage, place in (("compile", "compile: "), ("open", "open: ")):
+            done = self.deputy("run", self.model, "--config", hanging, fault=f"{stage}:hang")
+            self.assertEqual(done.returncode, -signal.SIGABRT, done.stderr)
+            self.assertIn("plugin misbehaves (misbehaves.so): " + place, done.stderr)
+            self.assertIn("has not returned for 300 ms", done.stderr)
+        # A report alone ends nothing.
+        reported = self.scratch / "reported.yaml"
+        reported.write_text(hanging.read_text().replace("abort_on_hang: true", "abort_on_hang: false"))
+        with subprocess.Popen([ARGS.deputy, "run", self.model, "--config", reported], stderr=subprocess.PIPE, text=True,
+                              env={**os.environ, "FIXTURE_FAULT": "compile:hang"}) as running:  # fmt: skip
+            for line in running.stderr:
+                if "has not returned for 300 ms" in line:
+                    break
+            self.assertIsNone(running.poll())
+            running.kill()
 
     def survives(self, config):
         """Whether the program survives a plugin that crashes; checks the answer then."""

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -512,6 +513,15 @@ class Effects(Settings):
         self.deputy("run", self.model(), "--config", self.config("debug: {dump: [plan], dump_dir: ./seen}\n"))
         folder = self.scratch / "seen" / "m.onnx" / "plan_1"
         self.assertEqual([path.name for path in folder.iterdir()], ["plan.txt"])
+
+    @shows("debug.abort_on_hang")
+    def test_AbortOnHangEndsTheProcess(self):
+        config = self.config("delegates: [{name: misbehaves, isolation: none, call_timeout: 150ms}]\n",
+                             f"version: 1\nplugins: {{paths: [{self.fixture('misbehaves')}]}}\n")  # fmt: skip
+        with mock.patch.dict(os.environ, FIXTURE_FAULT="compile:hang"):
+            done = self.deputy("run", self.model(), "--config", config, "--set", "debug.abort_on_hang=true",
+                               status=-signal.SIGABRT)  # fmt: skip
+        self.assertIn("has not returned for 150 ms", done.stderr)
 
     @shows("debug.check")
     def test_CheckHoldsPluginsAgainstTheirContract(self):
