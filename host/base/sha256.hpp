@@ -13,7 +13,10 @@ namespace deputy::host {
 
 class Sha256 {
  public:
-  Sha256();
+  // kPortable: without the CPU's instructions for it, where it has them.
+  enum class Code { kBest, kPortable };
+  Sha256() : Sha256(Code::kBest) {}
+  explicit Sha256(Code code);
   Sha256& Add(std::span<const uint8_t> bytes);
   // Once, at the end.
   Digest Finish();
@@ -21,6 +24,7 @@ class Sha256 {
  private:
   void Compress(const uint8_t* block);
 
+  const bool uses_instructions_;
   std::array<uint32_t, 8> state_;
   std::array<uint8_t, 64> block_{};
   size_t filled_ = 0;

@@ -8,19 +8,12 @@
 
 #include "base/cancellation.hpp"
 #include "base/log.hpp"
+#include "base/spin.hpp"
 
 namespace deputy::host {
 namespace {
 
-uint32_t AvailableCpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return std::max(1u, std::thread::hardware_concurrency());
-  return static_cast<uint32_t>(std::max(1, CPU_COUNT(&set)));
-}
-
-// Rounds of polling before a thread sleeps in the kernel. A blocking wake-up costs tens of microseconds, a polled one
-// less than one; where this process may use a single CPU, polling only keeps the other side from running.
+// Rounds of polling before a thread sleeps in the kernel.
 int SpinRounds() {
   static const int rounds = AvailableCpus() > 1 ? 4000 : 0;
   return rounds;
@@ -51,15 +44,14 @@ void RunPieces(CancellationScope& scope, FunctionRef<void(int64_t, int64_t)> fn,
   }
 }
 
-void Pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
-}
-
 }  // namespace
+
+uint32_t AvailableCpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return std::max(1u, std::thread::hardware_concurrency());
+  return static_cast<uint32_t>(std::max(1, CPU_COUNT(&set)));
+}
 
 ThreadPool::ThreadPool(uint32_t threads) {
   if (threads == 0) threads = AvailableCpus();

@@ -125,6 +125,7 @@ struct DelegateConfig {
   Setting<Isolation> isolation{Isolation::kAuto, {}};
   Setting<Duration> timeout{Duration(0), {}};                    // of a run of a partition; 0: none
   Setting<Duration> call_timeout{std::chrono::seconds(30), {}};  // between two messages of any other call
+  Setting<Duration> spin{std::chrono::microseconds(50), {}};     // of both sides of a run, before they sleep
   Setting<Bytes> memory_limit{Bytes{0}, {}};                     // of its process; 0: none
   Setting<OnFailure> on_failure{OnFailure::kNext, {}};
   VerifyConfig verify;

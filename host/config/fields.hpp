@@ -126,6 +126,12 @@ void VisitDelegate(V& v, D& d) {
                  "ended",
                  "2min"},
              d.call_timeout, DurationRange{"10ms", "60min"});
+  v.Quantity(
+      Key{"spin",
+          "most time that a run polls for its worker process, and the process for the next run, before they sleep; "
+          "less where polling is in vain, none where one processor may be used. 0us: none",
+          "20us"},
+      d.spin, DurationRange{"0us", "10ms"});
   v.Quantity(Key{"memory_limit", "most memory that the worker process may allocate; 0B: no limit", "2GB"},
              d.memory_limit, SizeRange{"0B", "1000TB"});
   v.Choice(
@@ -198,7 +204,10 @@ void VisitConfig(V& v, C& c) {
             "of others, to connect, to start and to signal programs",
             "false"},
         c.plugins.sandbox);
-    v.Quantity(Key{"probe_timeout", "time that a plugin has for describing itself in the helper process", "5s"},
+    v.Quantity(Key{"probe_timeout",
+                   "time that a plugin has for describing itself in the helper process; then five times that for a "
+                   "trial of its delegates",
+                   "5s"},
                c.plugins.probe_timeout, DurationRange{"10ms", "10min"});
   });
   v.Items(

@@ -176,6 +176,8 @@ class Executable {
   virtual Result<std::unique_ptr<ExecutionContext>> CreateContext() const = 0;
   // Memory of the host that it keeps for weights in a form of its own; 0 where that is not known.
   virtual size_t weight_bytes() const { return 0; }
+  // It runs in another process, which reads inputs where they are if the memory is shared with it (ArenaSource).
+  virtual bool reads_shared_memory() const { return false; }
   // Bytes for Delegate::Restore; not more than `limit`. kNotSupported: it cannot be serialized. [any-thread]
   virtual Result<std::vector<uint8_t>> Serialize([[maybe_unused]] size_t limit) const {
     return Status(StatusCode::kNotSupported, "cannot be serialized");

@@ -43,14 +43,21 @@ ArenaText DescribeArena(const Plan& plan) {
   return found;
 }
 
+bool ReadsSharedMemory(const Plan& plan) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(), [](const Step& step) {
+    return step.executable != nullptr && step.executable->reads_shared_memory();
+  });
+}
+
 // The arena of a plan, after its bytes and those of its weights were taken from the budget. On failure the message
 // names the largest value.
 Result<std::shared_ptr<uint8_t>> AllocateArena(const Plan& plan, const ExecutionMemory& memory) {
   DEPUTY_RETURN_IF_ERROR(TakeMemory(memory.budget.get(), plan.weight_bytes, "packed weights"));
   Status status;
   if (memory.budget == nullptr || memory.budget->Take(plan.arena_bytes)) {
+    const bool is_shared = memory.arenas != nullptr && plan.arena_bytes != 0 && ReadsSharedMemory(plan);
     std::shared_ptr<uint8_t> arena =
-        memory.arenas == nullptr ? AllocateWithinMachine(plan.arena_bytes) : memory.arenas->Allocate(plan.arena_bytes);
+        is_shared ? memory.arenas->Allocate(plan.arena_bytes) : AllocateWithinMachine(plan.arena_bytes);
     if (arena != nullptr) return arena;
     status = Error(StatusCode::kResourceExhausted, "no memory for {} bytes of {}", plan.arena_bytes,
                    DescribeArena(plan).text);

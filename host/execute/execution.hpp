@@ -54,7 +54,7 @@ struct StepRun {
 
 // Where the memory of an execution comes from. What it points at outlives the execution.
 struct ExecutionMemory {
-  ArenaSource* arenas = nullptr;                   // of this plan and of regions; null: the heap
+  ArenaSource* arenas = nullptr;                   // of plans with steps that run elsewhere; null: the heap
   std::shared_ptr<MemoryBudget> budget = nullptr;  // of all that the execution allocates; null: there is no limit
 };
 

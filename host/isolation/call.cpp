@@ -10,13 +10,14 @@ namespace {
 
 // A run that is late may still end by itself, because its delegate sees the deadline too.
 constexpr std::chrono::milliseconds kAfterDeadline{1000};
+// Between two questions whether a run was cancelled.
+constexpr std::chrono::milliseconds kBetweenLooks{5};
 
 // How long a worker may take for a call: a run as a whole, any other call from one message to the next.
 class TimeLimit {
  public:
   TimeLimit(const RemotePluginOptions& options, Function function, const CallScope& scope)
-      : is_run_(function == Function::kExecute || function == Function::kCompute),
-        timeout_(is_run_ ? options.run_timeout : options.call_timeout) {
+      : is_run_(IsRun(function)), timeout_(is_run_ ? options.run_timeout : options.call_timeout) {
     Set();
     if (scope.run == nullptr || scope.run->deadline_ns == 0) return;
     const Clock::time_point deadline{std::chrono::nanoseconds(scope.run->deadline_ns) + kAfterDeadline};
@@ -26,6 +27,10 @@ class TimeLimit {
 
   bool exists() const { return end_ != Clock::time_point::max(); }
   bool is_over() const { return exists() && Clock::now() >= end_; }
+  std::chrono::nanoseconds left() const {
+    if (!exists()) return std::chrono::nanoseconds::max();
+    return std::max<std::chrono::nanoseconds>(end_ - Clock::now(), std::chrono::nanoseconds(0));
+  }
   void Renew() {
     if (!is_run_) Set();
   }
@@ -76,10 +81,7 @@ CallResult RemoteCall::Transact(const std::vector<uint64_t>& words, WireFrame& f
   if (channel_ == nullptr && link_.has_ended()) return CallResult::Failure(DEPUTY_DEVICE_LOST, link_.HowLost());
   if (channel_ == nullptr)
     return CallResult::Failure(DEPUTY_OUT_OF_MEMORY, "there is no descriptor or memory for a call to a worker process");
-  auto& cancelled = reinterpret_cast<ChannelPage*>(channel_->page->data())->cancelled;
-  cancelled.store(0, std::memory_order_relaxed);
-  const int socket = channel_->socket.get();
-  const Transfer sent = SendFrame(socket, FrameKind::kCall, function_, words, descriptors_);
+  const Transfer sent = channel_->Call(function_, words, descriptors_);
   sound_ = sent == Transfer::kDone;
   if (sent == Transfer::kTooLarge)
     return CallResult::Failure(DEPUTY_OUT_OF_MEMORY, "the arguments are too large for a worker process");
@@ -87,12 +89,16 @@ CallResult RemoteCall::Transact(const std::vector<uint64_t>& words, WireFrame& f
   const bool looks = scope_.control != nullptr && DEPUTY_HAS_FN(scope_.control, deputy_control, cancelled);
   TimeLimit limit(link_.options(), function_, scope_);
   const auto look = [&] {
-    if (looks && scope_.control->cancelled(scope_.control->self) != 0) cancelled.store(1, std::memory_order_relaxed);
+    if (looks && scope_.control->cancelled(scope_.control->self) != 0)
+      channel_->cancelled().store(1, std::memory_order_relaxed);
     return !limit.is_over();
   };
   const FunctionRef<bool()> waiting(look);
+  const auto most = [&] {
+    return looks ? std::min<std::chrono::nanoseconds>(limit.left(), kBetweenLooks) : limit.left();
+  };
   while (true) {
-    const Transfer got = ReceiveFrame(socket, frame, looks || limit.exists() ? &waiting : nullptr);
+    const Transfer got = channel_->Receive(frame, looks || limit.exists() ? &waiting : nullptr, most);
     if (got == Transfer::kGivenUp) {
       sound_ = false;
       return CallResult::Failure(DEPUTY_DEVICE_LOST, link_.Condemn(limit.Fault()));

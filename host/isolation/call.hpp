@@ -60,7 +60,7 @@ class RemoteCall {
   RemoteCall(WorkerLink& link, Function function, const CallScope& scope)
       : link_(link), function_(function), scope_(scope), channel_(link.Acquire()) {}
   ~RemoteCall() {
-    if (channel_ != nullptr && sound_) link_.Release(std::move(channel_));
+    if (channel_ != nullptr) link_.Release(std::move(channel_), sound_);
   }
   RemoteCall(const RemoteCall&) = delete;
   RemoteCall& operator=(const RemoteCall&) = delete;

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <utility>
 
+#include "delegate/kept_outputs.hpp"
 #include "deputy/dtype.hpp"
 #include "isolation/call.hpp"
 
@@ -64,13 +66,13 @@ template <class Payload>
 bool RemoteCall::Answer(Function function, deputy_status* status, const Payload& payload,
                         const std::vector<int>& with) {
   // A closed socket is seen when the call goes on.
-  const Transfer sent = SendFrame(channel_->socket.get(), FrameKind::kCallbackReturn, function,
+  const Transfer sent = SendFrame(channel_->socket(), FrameKind::kCallbackReturn, function,
                                   EncodeReply(*scope_.host, status, payload), with);
   if (sent != Transfer::kTooLarge) return true;
   const deputy_host& host = *scope_.host;
   constexpr std::string_view kText = "the answer is too large for a worker process";
   status = host.status_new(host.self, DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, kText.data(), kText.size());
-  (void)SendFrame(channel_->socket.get(), FrameKind::kCallbackReturn, function, EncodeReply(host, status, Payload()));
+  (void)SendFrame(channel_->socket(), FrameKind::kCallbackReturn, function, EncodeReply(host, status, Payload()));
   return true;
 }
 
@@ -299,6 +301,7 @@ bool RemoteCall::Allocate(WireFrame& frame) {
                              grown.message().size());
     return Answer(function, status, TwoNumbers());
   }
+  if (KeptOutputs::AreWanted() && size != 0) std::memcpy(region.data(), data, size);
   allocated_.push_back({asked->output, data, size});
   const int descriptor = region.TakeNew();
   return Answer(function, nullptr, TwoNumbers{size, region.size()},

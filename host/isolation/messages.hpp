@@ -47,6 +47,10 @@ enum class Function : uint32_t {
   kClaimRelease,
   kGroups,
   kResize,
+  // Not of a table: a region of the host's memory for inputs, whose descriptor comes along.
+  kShareRegion,
+  // Not of a table: kExecute with the tensors of the last one of the context but for their places.
+  kExecuteAgain,
   // Callbacks.
   kGraphOrder = 64,
   kNodeInfo,
@@ -76,7 +80,8 @@ enum class Function : uint32_t {
   // On the control channel.
   kHello = 160,
   kNewChannel,
-  kCancel
+  kCancel,
+  kFreeRegion
 };
 
 // The result of a function that returns a status.
@@ -315,15 +320,54 @@ void Pass(Wire& wire, OptionSetting& option) {
   wire.Str(option.value);
 }
 
-// A run: its place for the n-th byte of the shared region is n + 1, and 0 is no memory.
+// Where bytes of a run are, as a number: the region, and the offset in it. Region 0 is that of the channel, which the
+// worker may write and whose first bytes are not used; the others are inputs, and 0 is no memory.
+inline constexpr uint32_t kOffsetBits = 40;
+constexpr uint64_t PlaceAt(uint32_t region, uint64_t offset) {
+  return static_cast<uint64_t>(region) << kOffsetBits | offset;
+}
+constexpr uint32_t RegionOf(uint64_t place) { return static_cast<uint32_t>(place >> kOffsetBits); }
+constexpr uint64_t OffsetOf(uint64_t place) { return place & ((uint64_t{1} << kOffsetBits) - 1); }
+inline constexpr uint32_t kMostRegions = 1u << (64 - kOffsetBits);
+
+struct RegionForm {
+  uint64_t id = 0;  // of SharedArenas
+  uint32_t region = 0;
+  uint64_t size = 0;
+};
+template <class Wire>
+void Pass(Wire& wire, RegionForm& region) {
+  wire.Number(region.id);
+  wire.Number(region.region);
+  wire.Number(region.size);
+}
+
+// A run, with places as the data of its tensors.
 struct RunForm {
   deputy_run_args args{};
-  uint64_t region_size = 0;  // of the region that holds the tensors; its descriptor comes along when it is new
+  uint64_t region_size = 0;  // of the channel's region; its descriptor comes along when it is new
 };
 template <class Wire>
 void Pass(Wire& wire, RunForm& run) {
   Pass(wire, run.args);
   wire.Number(run.region_size);
+}
+struct RunAgainForm {
+  uint64_t run = 0, deadline_ns = 0;
+  uint32_t power_level = 0;
+  deputy_dtype precision = 0;
+  uint64_t region_size = 0;
+  uint64_t scratch = 0;              // its place
+  const uint64_t* places = nullptr;  // of the inputs, then of the outputs; 0 for those that are left out
+  uint64_t count = 0;
+};
+template <class Wire>
+void Pass(Wire& wire, RunAgainForm& run) {
+  for (uint64_t* number : {&run.run, &run.deadline_ns}) wire.Number(*number);
+  wire.Number(run.power_level);
+  wire.Number(run.precision);
+  for (uint64_t* number : {&run.region_size, &run.scratch, &run.count}) wire.Number(*number);
+  wire.Array(run.places, run.count);
 }
 struct NodeRun {
   deputy_node_id node = 0;

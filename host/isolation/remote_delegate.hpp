@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "deputy/abi/delegate.h"
 #include "deputy/abi/ext/blob.h"
@@ -23,6 +24,7 @@
 #include "deputy/abi/ext/propose.h"
 #include "deputy/abi/ext/resize.h"
 #include "isolation/call.hpp"
+#include "isolation/run_transfer.hpp"
 #include "isolation/worker_link.hpp"
 
 namespace deputy::host {
@@ -87,6 +89,8 @@ struct RemoteContext {
   RemoteInstance& instance;
   uint64_t token = 0;
   const deputy_profile_sink* sink = nullptr;  // while profiling is on
+  KnownPlaces places = {};
+  KnownRun run = {};
 
   static RemoteContext& Of(deputy_context* self) { return *reinterpret_cast<RemoteContext*>(self); }
 };

@@ -140,9 +140,12 @@ deputy_status* Compute(const deputy_delegate* self, const deputy_host* host, con
     scope.graph = graph;
     scope.run = args;
     RunTransfer run(*args);
+    KnownPlaces none;
+    run.Find(delegate.link(), none);
     DelegateCallWith<NodeRun> message{delegate.CallWith(host), {node, {}}};
     RemoteCall call(delegate.link(), Function::kCompute, scope);
-    if (CallResult failure = run.Prepare(call, message.args.run); failure.failed) return failure;
+    if (CallResult failure = run.Prepare(call); failure.failed) return failure;
+    run.Fill(message.args.run);
     CallResult result = call.Make(message);
     if (!result.failed) run.Finish(call);
     return result;

@@ -9,6 +9,7 @@
 
 #include "base/status.hpp"
 #include "deputy/abi/delegate.h"
+#include "isolation/shared_arenas.hpp"
 
 namespace deputy::host {
 
@@ -19,6 +20,9 @@ struct RemotePluginOptions {
   uint64_t memory_limit = 0;     // of what the process may allocate, in bytes; 0: none
   // For the load of the library, and between two messages of a call that is not a run; for runs, 0: none.
   std::chrono::milliseconds call_timeout{30000}, run_timeout{0};
+  // How long each side polls for the other before it sleeps; without effect where the process may use one CPU alone.
+  std::chrono::nanoseconds spin{50000};
+  std::shared_ptr<SharedArenas> arenas = nullptr;  // whose memory the process reads without a copy; null: none
 };
 
 struct RemoteTable {

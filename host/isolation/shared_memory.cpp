@@ -20,14 +20,14 @@ Status NoMemory(uint64_t size) {
   return Error(StatusCode::kResourceExhausted, "no shared memory of {} bytes: {}", size, std::strerror(errno));
 }
 
-Result<std::unique_ptr<Descriptor>> NewFile(uint64_t size) {
+}  // namespace
+
+Result<std::unique_ptr<Descriptor>> UnsealedMemory(uint64_t size) {
   auto file = std::make_unique<Descriptor>(memfd_create("deputy", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (file->get() < 0) return NoMemory(size);
   if (ftruncate(file->get(), static_cast<off_t>(size)) != 0) return NoMemory(size);
   return file;
 }
-
-}  // namespace
 
 std::unique_ptr<Mapping> Mapping::Of(int descriptor, uint64_t offset, uint64_t size, bool writable) {
   struct stat about {};
@@ -44,7 +44,7 @@ std::unique_ptr<Mapping> Mapping::Of(int descriptor, uint64_t offset, uint64_t s
 Mapping::~Mapping() { munmap(base_, size_ + skipped_); }
 
 Result<std::unique_ptr<Descriptor>> SealedCopy(std::span<const uint8_t> bytes) {
-  DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Descriptor> file, NewFile(0));
+  DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Descriptor> file, UnsealedMemory(0));
   for (size_t done = 0; done < bytes.size();) {
     const ssize_t put = write(file->get(), bytes.data() + done, bytes.size() - done);
     if (put < 0 && errno != EINTR) return NoMemory(bytes.size());
@@ -55,12 +55,17 @@ Result<std::unique_ptr<Descriptor>> SealedCopy(std::span<const uint8_t> bytes) {
   return file;
 }
 
+Result<std::unique_ptr<Descriptor>> SealedMemory(uint64_t size) {
+  DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Descriptor> file, UnsealedMemory(size));
+  if (fcntl(file->get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return NoMemory(size);
+  return file;
+}
+
 Status SharedRegion::Ensure(uint64_t size) {
   if (size <= this->size() && mapping_ != nullptr) return {};
   if (size > kMostBytes) return Error(StatusCode::kResourceExhausted, "no shared memory of {} bytes", size);
   const uint64_t wanted = (std::max(size, this->size() + this->size() / 2) + kPage) / kPage * kPage;
-  DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Descriptor> file, NewFile(wanted));
-  if (fcntl(file->get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return NoMemory(wanted);
+  DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Descriptor> file, SealedMemory(wanted));
   std::unique_ptr<Mapping> mapping = Mapping::Of(file->get(), 0, wanted, true);
   if (mapping == nullptr) return NoMemory(wanted);
   mapping_ = std::move(mapping);

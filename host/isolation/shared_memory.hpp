@@ -2,7 +2,6 @@
 // for constants and blobs. All of it is sealed against resizing, so that neither side can take pages from the other.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -36,6 +35,11 @@ class Mapping {
 // A new file in memory with these bytes, sealed against every change.
 Result<std::unique_ptr<Descriptor>> SealedCopy(std::span<const uint8_t> bytes);
 
+// A new file in memory of zeros, without a seal.
+Result<std::unique_ptr<Descriptor>> UnsealedMemory(uint64_t size);
+// The same, sealed against resizing.
+Result<std::unique_ptr<Descriptor>> SealedMemory(uint64_t size);
+
 // Writable memory of at least a wanted size.
 class SharedRegion {
  public:
@@ -51,11 +55,6 @@ class SharedRegion {
   std::unique_ptr<Descriptor> descriptor_;
   std::unique_ptr<Mapping> mapping_;
   bool given_ = true;
-};
-
-// The page that a channel's two sides share: a call in progress should end.
-struct ChannelPage {
-  std::atomic<uint32_t> cancelled;
 };
 
 }  // namespace deputy::host

@@ -13,6 +13,7 @@
 
 #include "base/log.hpp"
 #include "base/printable.hpp"
+#include "base/spin.hpp"
 
 namespace deputy::host {
 namespace {
@@ -66,11 +67,13 @@ std::string PrintableReason(std::string_view text) {
   return text.empty() ? "failed without a reason" : Printable(text, kMostReason);
 }
 
-WorkerLink::WorkerLink(const RemotePluginOptions& options) : options_(options) {}
+WorkerLink::WorkerLink(const RemotePluginOptions& options)
+    : options_(options), spin_(AvailableCpus() > 1 ? options.spin : std::chrono::nanoseconds(0)) {}
 
 Result<std::unique_ptr<WorkerLink>> WorkerLink::Start(const RemotePluginOptions& options) {
   std::unique_ptr<WorkerLink> link(new WorkerLink(options));
   DEPUTY_RETURN_IF_ERROR(link->Begin());
+  if (options.arenas != nullptr) options.arenas->Add(*link);
   return link;
 }
 
@@ -122,6 +125,7 @@ Status WorkerLink::AwaitHello() {
 }
 
 WorkerLink::~WorkerLink() {
+  if (options_.arenas != nullptr) options_.arenas->Remove(*this);
   if (process_ != nullptr) {
     shutdown(process_->reply_fd(), SHUT_WR);  // it ends itself
     std::unique_lock lock(mutex_);
@@ -136,28 +140,33 @@ void WorkerLink::Kill() {
 }
 
 std::unique_ptr<Channel> WorkerLink::Acquire() {
+  std::unique_ptr<Channel> channel;
   {
     const std::lock_guard lock(mutex_);
     if (ended_ || !condemned_.empty()) return nullptr;
     if (!idle_.empty()) {
-      std::unique_ptr<Channel> channel = std::move(idle_.back());
+      channel = std::move(idle_.back());
       idle_.pop_back();
+      used_.push_back(channel.get());
       return channel;
     }
   }
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return nullptr;
-  auto channel = std::make_unique<Channel>(ends[0]);
-  const Descriptor theirs(ends[1]);
-  SharedRegion page;
-  if (!page.Ensure(sizeof(ChannelPage)).ok()) return nullptr;
-  const int shared = page.TakeNew();
-  channel->page = Mapping::Of(shared, 0, sizeof(ChannelPage), true);
-  if (channel->page == nullptr) return nullptr;
+  channel = NewChannel();
+  if (channel == nullptr) return nullptr;
+  const std::lock_guard lock(mutex_);
+  if (ended_) channel->End();
+  used_.push_back(channel.get());
+  return channel;
+}
+
+std::unique_ptr<Channel> WorkerLink::NewChannel() {
+  std::unique_ptr<Descriptor> theirs[2];
+  std::unique_ptr<Channel> channel = Channel::Make(spin_, theirs);
+  if (channel == nullptr) return nullptr;
   const std::lock_guard lock(sending_);
   // Where this fails the worker has ended, which the first use of the channel shows.
   (void)SendFrame(process_->reply_fd(), FrameKind::kNotice, Function::kNewChannel, Encode(Nothing()),
-                  {theirs.get(), shared});
+                  {theirs[0]->get(), theirs[1]->get()});
   return channel;
 }
 
@@ -172,9 +181,10 @@ std::string WorkerLink::OwnFault() {
   return ended_ && *ended_ != HowItEnded(SIGKILL) ? *ended_ : "";
 }
 
-void WorkerLink::Release(std::unique_ptr<Channel> channel) {
+void WorkerLink::Release(std::unique_ptr<Channel> channel, bool sound) {
   const std::lock_guard lock(mutex_);
-  if (!ended_ && condemned_.empty() && idle_.size() < kMostIdleChannels) idle_.push_back(std::move(channel));
+  std::erase(used_, channel.get());
+  if (sound && !ended_ && condemned_.empty() && idle_.size() < kMostIdleChannels) idle_.push_back(std::move(channel));
 }
 
 std::string WorkerLink::Condemn(std::string_view fault) {
@@ -273,6 +283,7 @@ void WorkerLink::Watch() {
   const std::lock_guard lock(mutex_);
   ended_ = std::move(how);
   idle_.clear();
+  for (Channel* channel : used_) channel->End();
   changed_.notify_all();
 }
 

@@ -17,31 +17,21 @@
 #include "base/status.hpp"
 #include "base/worker_process.hpp"
 #include "deputy/abi/host.h"
+#include "isolation/channel.hpp"
 #include "isolation/frame.hpp"
 #include "isolation/serve.hpp"
-#include "isolation/shared_memory.hpp"
 
 namespace deputy::host {
-
-// A socket on which one call at a time is in progress, and the memory of its runs.
-struct Channel {
-  explicit Channel(int descriptor) : socket(descriptor) {}
-
-  Descriptor socket;
-  std::unique_ptr<Mapping> page;  // a ChannelPage
-  SharedRegion tensors;
-  std::map<uint32_t, SharedRegion> outputs;  // of runs that size their outputs, by output
-};
 
 // A text of a worker as the message of an error: never empty, printable, not too long.
 std::string PrintableReason(std::string_view text);
 
-class WorkerLink {
+class WorkerLink final : private SharedArenaUser {
  public:
   // Starts the process and waits for its first message.
   static Result<std::unique_ptr<WorkerLink>> Start(const RemotePluginOptions& options);
   // Ends the process; no call is in progress.
-  ~WorkerLink();
+  ~WorkerLink() override;
   WorkerLink(const WorkerLink&) = delete;
   WorkerLink& operator=(const WorkerLink&) = delete;
 
@@ -56,12 +46,19 @@ class WorkerLink {
   bool has_ended();
   // Of serve.hpp. [any-thread]
   std::string OwnFault();
-  void Release(std::unique_ptr<Channel> channel);
+  // `sound`: another call may use it.
+  void Release(std::unique_ptr<Channel> channel, bool sound);
   // Ends the worker because of what it did: "sent an invalid frame". Returns the fault as a sentence.
   // [any-thread]
   std::string Condemn(std::string_view fault);
   // For a channel that was closed: waits until it is known how the worker ended. [any-thread]
   std::string HowLost();
+
+  // The place of bytes in a region that the worker has; 0 where it has none with them. A new region is sent to it in a
+  // call of its own. [any-thread]
+  uint64_t PlaceOf(const void* data, uint64_t size);
+  // As long as it is the same, PlaceOf has the same results. [any-thread]
+  uint64_t generation() const { return options_.arenas == nullptr ? 0 : options_.arenas->generation(); }
 
   // Asks the run of a context to end; never waits. [any-thread]
   void Cancel(uint64_t context, uint64_t run);
@@ -81,8 +78,13 @@ class WorkerLink {
   void Watch();
   bool TakeControl();
   void Kill();  // with mutex_
+  std::unique_ptr<Channel> NewChannel();
+  void Freed(uint64_t region) override;
+  bool Share(const SharedArenas::Region& region, uint32_t number);
+  void SendFreed(const RegionForm& region);
 
   const RemotePluginOptions options_;
+  const std::chrono::nanoseconds spin_;
   std::unique_ptr<WorkerProcess> process_;
   std::unique_ptr<Received<Hello>> hello_;
   std::string label_, source_;
@@ -92,11 +94,17 @@ class WorkerLink {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Channel>> idle_;
+  std::vector<Channel*> used_;        // by calls in progress
   std::string condemned_;             // why this side ended it
   std::optional<std::string> ended_;  // how it ended
   bool collecting_ = false;           // its number may be another process' soon
 
   std::mutex sending_;  // on the control socket
+  std::mutex regions_mutex_;
+  std::map<uint64_t, uint32_t> regions_;  // that the worker has: the numbers in places, by id
+  std::vector<uint32_t> free_numbers_;
+  uint32_t last_number_ = 0;
+
   std::mutex hosts_mutex_;
   std::map<uint64_t, const deputy_host*> hosts_;
 };

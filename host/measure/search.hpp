@@ -29,6 +29,7 @@ struct SearchSubject {
   PlacementOptions options;  // limits, rules and refusals that hold for every candidate
   PlanSources sources;       // without a sibling
   StepFallback* fallback = nullptr;
+  ArenaSource* arenas = nullptr;     // as of ExecutionMemory
   std::mutex* load_mutex = nullptr;  // held while delegates compile
 };
 

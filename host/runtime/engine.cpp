@@ -37,7 +37,7 @@ NodeRule FromConfig(const PlacementRule& rule) {
 
 // By the configuration, or by the environment for a run whose configuration is not to be changed.
 bool IsChecking(const Config& config) {
-  const char* wish = std::getenv("DEPUTY_CHECK");
+  const char* wish = secure_getenv("DEPUTY_CHECK");
   return *config.debug.check || (wish != nullptr && std::string_view(wish) == "1");
 }
 
@@ -288,6 +288,9 @@ class EngineBuilder {
     options.memory_limit = entry.memory_limit;
     options.call_timeout = entry.call_timeout;
     options.run_timeout = entry.run_timeout;
+    options.spin = entry.spin;
+    if (engine_->arenas == nullptr) engine_->arenas = SharedArenas::Make();
+    options.arenas = engine_->arenas;
     const auto quarantine = [config = state_.config, file](const std::string& faults) {
       const auto bytes = PluginFile::Open(file.path);
       if (RejectionOf(bytes) != nullptr || std::get<0>(bytes)->identity() != file.identity) return;

@@ -16,6 +16,7 @@
 #include "deputy/compare.hpp"
 #include "deputy/progress.hpp"
 #include "graph/passes/passes.hpp"
+#include "isolation/shared_arenas.hpp"
 #include "partition/placement.hpp"
 #include "plan/health.hpp"
 #include "plan/verdicts.hpp"
@@ -46,8 +47,9 @@ struct SessionLimits {
 
 struct Engine {
   std::shared_ptr<ThreadPool> pool;
-  std::vector<std::shared_ptr<Delegate>> delegates;         // in order; the CPU is last
-  std::vector<std::string> plugin_files;                    // per delegate; empty for the CPU and in-process ones
+  std::shared_ptr<SharedArenas> arenas;              // memory that worker processes read; null: no delegate has one
+  std::vector<std::shared_ptr<Delegate>> delegates;  // in order; the CPU is last
+  std::vector<std::string> plugin_files;             // per delegate; empty for the CPU and in-process ones
   std::vector<std::pair<std::string, std::string>> absent;  // entries that could not be opened: name, reason
   // Per delegate; null for the CPU.
   std::vector<std::shared_ptr<DelegateHealth>> health;

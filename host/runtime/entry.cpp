@@ -75,9 +75,11 @@ std::string FindDevice(const Entry& entry, const DelegateDescription& descriptio
                      DidYouMean(entry.device, std::span<const std::string>(names)));
 }
 
+bool IsSet(const Origin& origin) { return origin.source != Origin().source; }
+
 }  // namespace
 
-bool HasLimit(const Entry& entry) { return entry.limit.source != Origin().source; }
+bool HasLimit(const Entry& entry) { return IsSet(entry.limit); }
 
 std::vector<std::string> Texts(const List<Setting<std::string>>& list) {
   std::vector<std::string> texts;
@@ -112,8 +114,10 @@ Entry EntryFromConfig(const DelegateConfig& config) {
   entry.isolation = *config.isolation;
   entry.call_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.call_timeout);
   entry.run_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.timeout);
+  entry.spin = *config.spin;
   entry.memory_limit = static_cast<uint64_t>(config.memory_limit->count);
   const DelegateConfig defaults;
+  if (*config.spin != *defaults.spin) entry.spin_origin = config.spin.origin;
   if (*config.memory_limit != *defaults.memory_limit) entry.limit = config.memory_limit.origin;
   if (*config.timeout != *defaults.timeout) entry.limit = config.timeout.origin;
   if (*config.call_timeout != *defaults.call_timeout) entry.limit = config.call_timeout.origin;
@@ -209,9 +213,10 @@ EntryCheck CheckEntry(PluginRegistry& registry, const Entry& entry, const std::v
         origin = problem.unknown ? entry.option_name_origins[i] : entry.option_origins[i];
     check.mistakes.push_back({origin, fmt::format("delegate '{}': {}", entry.name, problem.message)});
   }
-  if (entry.isolation == Isolation::kInProcess && HasLimit(entry))
-    check.mistakes.push_back(
-        {entry.limit, fmt::format("delegate '{}': has no effect with isolation: none", entry.name)});
+  if (entry.isolation == Isolation::kInProcess)
+    for (const Origin& key : {entry.limit, entry.spin_origin})
+      if (IsSet(key))
+        check.mistakes.push_back({key, fmt::format("delegate '{}': has no effect with isolation: none", entry.name)});
   if (!check.description.available) {
     check.unusable = AsPluginError(Error(StatusCode::kPlugin, "{}", check.description.unavailable), entry);
     return check;

@@ -33,7 +33,9 @@ struct Entry {
   uint64_t memory_limit = 0;  // of its process, in bytes; 0: none
   // Where it is isolated; no limit of runs: 0.
   std::chrono::milliseconds call_timeout = std::chrono::seconds(30), run_timeout{};
-  Origin limit;  // of a limit of its process; none where there is none
+  std::chrono::nanoseconds spin = std::chrono::microseconds(50);  // of both sides of a run, where it is isolated
+  Origin spin_origin;                                             // none where it is the default
+  Origin limit;                                                   // of a limit of its process; none where there is none
   std::vector<std::pair<std::string, std::string>> options;
   std::vector<Origin> option_origins, option_name_origins;
   DelegateLimits limits;

@@ -61,6 +61,7 @@ class IsolatedExecutable final : public Executable {
     DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<ExecutionContext> context, made_->CreateContext());
     return std::unique_ptr<ExecutionContext>(new IsolatedContext(worker_, std::move(context)));
   }
+  bool reads_shared_memory() const override { return true; }
   Result<std::vector<uint8_t>> Serialize(size_t limit) const override {
     const auto lock = delegate_->loading();
     return made_->Serialize(limit);

@@ -225,6 +225,7 @@ Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, c
   subject.options = engine->placement;
   subject.sources = fallback->Sources();
   subject.fallback = fallback.get();
+  subject.arenas = engine->arenas.get();
   subject.load_mutex = &engine->load_mutex;
   {
     const std::lock_guard lock(engine->load_mutex);

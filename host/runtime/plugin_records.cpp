@@ -161,8 +161,8 @@ Digest PluginRecords::QuarantineKey(const Digest& content) const {
   return Digester().AddText("deputy quarantine").AddText(DEPUTY_VERSION).Add(system_).Add(content).Finish();
 }
 
-PluginRecords::Known PluginRecords::Look(const PluginFile& file) {
-  Known known;
+PluginRecords::Kept PluginRecords::Look(const PluginFile& file, bool describe) {
+  Kept known;
   const std::optional<StoredEntry> entry = store_->Find(EntryKind::kProbe, ProbeKey(file));
   const std::optional<Digest> content = entry ? ParseDigest(entry->text) : std::nullopt;
   if (!content) {
@@ -170,35 +170,33 @@ PluginRecords::Known PluginRecords::Look(const PluginFile& file) {
     return known;
   }
   known.content = *content;
+  if (!describe) return known;
   ProbeStream stream(0);
   if (stream.Feed(entry->bytes) && stream.reply() && RejectionOf(*stream.reply()) == nullptr)
     known.description = std::get<PluginDescription>(*stream.reply());
   return known;
 }
 
-std::optional<Rejection> PluginRecords::Quarantined(const PluginFile& file) {
-  if (store_ == nullptr) return std::nullopt;
-  const std::optional<StoredEntry> entry = store_->Find(EntryKind::kQuarantine, QuarantineKey(Look(file).content));
-  if (!entry) return std::nullopt;
+ProbeRecords::Known PluginRecords::Find(const PluginFile& file) {
+  if (store_ == nullptr) return {};
+  Kept kept = Look(file, reuse_);
+  const std::optional<StoredEntry> entry = store_->Find(EntryKind::kQuarantine, QuarantineKey(kept.content));
+  if (!entry) return {std::nullopt, std::move(kept.description)};
   Fields fields = FieldsOf(entry->bytes);
-  return InQuarantine({RejectReasonOf(fields["reason"]).value_or(RejectReason::kFailedInUse), fields["text"]});
-}
-
-std::optional<PluginDescription> PluginRecords::Find(const PluginFile& file) {
-  if (store_ == nullptr || !reuse_) return std::nullopt;
-  return Look(file).description;
+  return {InQuarantine({RejectReasonOf(fields["reason"]).value_or(RejectReason::kFailedInUse), fields["text"]}),
+          std::nullopt};
 }
 
 void PluginRecords::Save(const PluginFile& file, const PluginDescription& description) {
   // A device that cannot be used now may come back without a trace in the surroundings.
   if (store_ == nullptr || !IsAvailable(description)) return;
-  store_->Save(EntryKind::kProbe, ProbeKey(file), HexText(Look(file).content), EncodeReply(0, description));
+  store_->Save(EntryKind::kProbe, ProbeKey(file), HexText(Look(file, false).content), EncodeReply(0, description));
 }
 
 Rejection PluginRecords::Quarantine(const PluginFile& file, const fs::path& path, const std::string& plugin,
                                     Rejection fault) {
   if (store_ == nullptr) return fault;
-  const Digest content = Look(file).content;
+  const Digest content = Look(file, false).content;
   const auto since =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
   const std::string text = TextOf({{"file", path.string()},

@@ -30,8 +30,7 @@ class PluginRecords final : public ProbeRecords {
   // `reuse`: descriptions of earlier probes serve; else each is made anew. `store` may be null: then nothing is kept.
   PluginRecords(std::shared_ptr<Store> store, bool sandbox, bool reuse);
 
-  std::optional<Rejection> Quarantined(const PluginFile& file) override;
-  std::optional<PluginDescription> Find(const PluginFile& file) override;
+  Known Find(const PluginFile& file) override;
   void Save(const PluginFile& file, const PluginDescription& description) override;
   Rejection Quarantine(const PluginFile& file, const std::filesystem::path& path, const std::string& plugin,
                        Rejection fault) override;
@@ -41,14 +40,14 @@ class PluginRecords final : public ProbeRecords {
   Status Clear(const Digest& key);
 
  private:
-  struct Known {
+  struct Kept {
     Digest content{};
     std::optional<PluginDescription> description;
   };
   Digest ProbeKey(const PluginFile& file) const;
   Digest QuarantineKey(const Digest& content) const;
-  // What is kept of the file; its content is read if need be.
-  Known Look(const PluginFile& file);
+  // What is kept of the file; its content is read if need be. `describe`: with its description.
+  Kept Look(const PluginFile& file, bool describe);
 
   const std::shared_ptr<Store> store_;
   const bool reuse_;

@@ -177,7 +177,7 @@ Status Session::State::Prepare(std::vector<Shape> wanted) {
   DEPUTY_RETURN_IF_ERROR(host::TakeOutputs(*planned.plan, limit.get()).At(model->name));
   Result<std::unique_ptr<Execution>> made = [&] {
     std::lock_guard lock(model->engine->load_mutex);
-    return Execution::Create(std::move(planned.plan), model->fallback.get(), {nullptr, limit});
+    return Execution::Create(std::move(planned.plan), model->fallback.get(), {model->engine->arenas.get(), limit});
   }();
   if (!made.ok()) return std::move(made).status().At(model->name);
   DEPUTY_RETURN_IF_ERROR(states.Attach((*made)->plan()).At(model->name));
@@ -469,6 +469,17 @@ Result<PlacementReport> Session::Placement() const {
     return Error(StatusCode::kFailedPrecondition, "no shapes yet: call Predict or Resize first");
   const std::lock_guard lock(state_->model->engine->load_mutex);
   return host::MakeReport(state_->execution->plan(), *state_->model->engine);
+}
+
+Result<Tensor> Model::AllocateTensor(DType dtype, Shape shape) const {
+  if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
+  host::SharedArenas* const arenas = state_->engine->arenas.get();
+  if (arenas == nullptr) return Tensor::Allocate(dtype, std::move(shape));
+  DEPUTY_ASSIGN_OR_RETURN(const size_t bytes, ByteSize(dtype, shape));
+  std::shared_ptr<uint8_t> memory = arenas->Allocate(bytes);
+  if (memory == nullptr) return Error(StatusCode::kResourceExhausted, "no memory for a tensor of {} bytes", bytes);
+  uint8_t* const data = memory.get();
+  return Tensor::Wrap(dtype, std::move(shape), data, bytes, std::move(memory));
 }
 
 Result<Session> Model::CreateSession() const {

@@ -12,6 +12,7 @@
 
 #include "base/aligned.hpp"
 #include "base/file.hpp"
+#include "base/file_size_signal.hpp"
 #include "base/file_writer.hpp"
 #include "base/trust.hpp"
 
@@ -143,6 +144,7 @@ Status WriteEntry(int folder, EntryKind kind, const Digest& key, std::string_vie
   std::copy(text.begin(), text.end(), padded.begin());
   header.checksum = Digester().Add(BytesOf(header)).Add(padded).Add(bytes).Finish();
   const std::span<const uint8_t> pieces[] = {BytesOf(header), padded, bytes};
+  const FileSizeSignalBlock block;  // an entry that has no room is only not kept
   // A flush takes milliseconds, and an entry that a loss of power damages is only made again.
   return WriteFileIn(folder, EntryFileName(kind, key), pieces, /*flush=*/false);
 }

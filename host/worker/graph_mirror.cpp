@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 namespace deputy::host {
 namespace {
@@ -23,7 +24,34 @@ deputy_status* Fill(const T& full, T* out) {
   return nullptr;
 }
 
+// The mirrors of the calls in progress.
+struct Live {
+  std::mutex mutex;
+  std::set<const GraphMirror*> mirrors;
+};
+Live& LiveMirrors() {
+  static auto* const live = new Live;  // a plugin's thread may outlive every destructor
+  return *live;
+}
+
 }  // namespace
+
+GraphMirror::GraphMirror(HostChannel& channel, ByteStore& store)
+    : channel_(channel), store_(store), keep_(std::make_shared<Keep>()) {
+  const std::lock_guard lock(LiveMirrors().mutex);
+  LiveMirrors().mirrors.insert(this);
+}
+
+GraphMirror::~GraphMirror() {
+  const std::lock_guard lock(LiveMirrors().mutex);
+  LiveMirrors().mirrors.erase(this);
+}
+
+GraphMirror* GraphMirror::Of(const deputy_graph* graph) {
+  auto* mirror = const_cast<GraphMirror*>(reinterpret_cast<const GraphMirror*>(graph));
+  const std::lock_guard lock(LiveMirrors().mutex);
+  return LiveMirrors().mirrors.count(mirror) != 0 ? mirror : nullptr;
+}
 
 const std::vector<uint32_t>& GraphMirror::List(Function which, Ordered& list) {
   const std::lock_guard lock(mutex_);

@@ -20,15 +20,14 @@ namespace deputy::host {
 // [any-thread]
 class GraphMirror {
  public:
-  GraphMirror(HostChannel& channel, ByteStore& store)
-      : channel_(channel), store_(store), keep_(std::make_shared<Keep>()) {}
+  GraphMirror(HostChannel& channel, ByteStore& store);
+  ~GraphMirror();
   GraphMirror(const GraphMirror&) = delete;
   GraphMirror& operator=(const GraphMirror&) = delete;
 
   const deputy_graph* handle() const { return reinterpret_cast<const deputy_graph*>(this); }
-  static GraphMirror* Of(const deputy_graph* graph) {
-    return const_cast<GraphMirror*>(reinterpret_cast<const GraphMirror*>(graph));
-  }
+  // Null for NULL and for a handle that a plugin has kept for longer than its call.
+  static GraphMirror* Of(const deputy_graph* graph);
   HostChannel& channel() { return channel_; }
   // For what the call makes.
   const std::shared_ptr<Keep>& keep() const { return keep_; }

@@ -23,19 +23,41 @@ deputy_status* StatusOf(const Outcome& outcome) {
 
 HostChannel* HostChannel::Current() { return current_channel; }
 
+// The end of the host is seen on the control socket.
 bool HostChannel::TakeCall(WireFrame& frame) {
   current_channel = this;
+  Bell& bell = page().calls;
+  while (bell.count() == seen_)
+    if (!spin_.Poll(bell, seen_)) bell.Sleep(seen_, std::chrono::nanoseconds(-1));
+  seen_ = bell.count();
+  has_sent_ = false;
+  const CallPlace place = page().place.load(std::memory_order_relaxed);
+  if (place == CallPlace::kNowhere) return false;
+  if (place == CallPlace::kSlot) return TakeFromSlot(frame);
   return ReceiveFrame(socket_->get(), frame) == Transfer::kDone && frame.kind == FrameKind::kCall;
 }
 
+bool HostChannel::TakeFromSlot(WireFrame& frame) {
+  frame.kind = FrameKind::kCall;
+  frame.function = page().function.load(std::memory_order_relaxed);
+  frame.descriptors.clear();
+  return TakeWords(page().call, page().call_words, frame.words);
+}
+
+// In the slot only where no message waits on the socket, so that the host takes them in order.
 void HostChannel::Return(Function function, const std::vector<uint64_t>& words) {
-  Send(FrameKind::kReturn, function, words);
+  if (has_sent_ || !IsRun(function) || !PutWords(page().answer, page().answer_words, words))
+    return Send(FrameKind::kReturn, function, words);
+  page().answered.store(page().number.load(std::memory_order_relaxed), std::memory_order_release);
+  page().answers.Ring();
 }
 
 WireFrame HostChannel::Exchange(Function function, const std::vector<uint64_t>& words) {
   const std::lock_guard lock(mutex_);
   WireFrame frame;
+  has_sent_ = true;
   const Transfer sent = SendFrame(socket_->get(), FrameKind::kCallback, function, words);
+  page().answers.Ring();
   if (sent != Transfer::kDone || ReceiveFrame(socket_->get(), frame) != Transfer::kDone ||
       frame.kind != FrameKind::kCallbackReturn || frame.function != function)
     EndWorker();
@@ -44,8 +66,10 @@ WireFrame HostChannel::Exchange(Function function, const std::vector<uint64_t>& 
 
 void HostChannel::Send(FrameKind kind, Function function, const std::vector<uint64_t>& words) {
   const std::lock_guard lock(mutex_);
+  has_sent_ = true;
   // The host has closed the channel: the result is of no use any more.
   if (SendFrame(socket_->get(), kind, function, words) == Transfer::kTooLarge) EndWorker();
+  page().answers.Ring();
 }
 
 }  // namespace deputy::host

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "isolation/channel_page.hpp"
 #include "isolation/frame.hpp"
 #include "isolation/messages.hpp"
 #include "isolation/shared_memory.hpp"
@@ -25,13 +26,15 @@ deputy_status* StatusOf(const Outcome& outcome);
 class HostChannel {
  public:
   HostChannel(std::unique_ptr<Descriptor> socket, std::unique_ptr<Mapping> page)
-      : socket_(std::move(socket)), page_(std::move(page)) {}
+      : socket_(std::move(socket)),
+        page_(std::move(page)),
+        spin_(std::chrono::nanoseconds(this->page().spin_ns.load(std::memory_order_relaxed))) {}
   HostChannel(const HostChannel&) = delete;
   HostChannel& operator=(const HostChannel&) = delete;
 
   // The channel of the call that this thread serves; null on other threads.
   static HostChannel* Current();
-  // False when the host has closed the channel.
+  // Waits for one. False when the host has closed the channel.
   bool TakeCall(WireFrame& frame);
   void Return(Function function, const std::vector<uint64_t>& words);
 
@@ -52,21 +55,24 @@ class HostChannel {
     Send(FrameKind::kNotice, function, Encode(message));
   }
 
-  bool cancelled() const {
-    return reinterpret_cast<const ChannelPage*>(page_->data())->cancelled.load(std::memory_order_relaxed) != 0;
-  }
+  bool cancelled() const { return page().cancelled.load(std::memory_order_relaxed) != 0; }
 
   // Memory of the tensors of a run, and of outputs that a run sizes.
   std::unique_ptr<Mapping> tensors;
   std::map<uint32_t, std::unique_ptr<Mapping>> outputs;
 
  private:
+  ChannelPage& page() const { return *reinterpret_cast<ChannelPage*>(page_->data()); }
+  bool TakeFromSlot(WireFrame& frame);
   WireFrame Exchange(Function function, const std::vector<uint64_t>& words);
   void Send(FrameKind kind, Function function, const std::vector<uint64_t>& words);
 
   std::unique_ptr<Descriptor> socket_;
   std::unique_ptr<Mapping> page_;
-  std::mutex mutex_;  // of one exchange, or one notice
+  SpinTime spin_;
+  uint32_t seen_ = 0;      // of the calls that were announced
+  std::mutex mutex_;       // of one exchange, or one notice
+  bool has_sent_ = false;  // on the socket, since the last call
 };
 
 }  // namespace deputy::host

@@ -85,6 +85,8 @@ void RunServe(const std::filesystem::path& path, bool sandbox) {
   while (ReceiveFrame(kWorkerReplyFd, frame) == Transfer::kDone) {
     if (frame.function == Function::kNewChannel) {
       OpenChannel(plugin, frame);
+    } else if (frame.function == Function::kFreeRegion) {
+      plugin.regions.Free(**Decode<RegionForm>(std::move(frame)));
     } else if (frame.function == Function::kCancel) {
       const auto message = Decode<TwoNumbers>(std::move(frame));
       CancelRun(plugin, (*message)->first, (*message)->second);

@@ -18,6 +18,7 @@ ReplyWords ServedCall::Serve(WireFrame frame) {
     case Function::kDescribe:
     case Function::kInit:
     case Function::kShutdown: return ServePlugin(std::move(frame));
+    case Function::kShareRegion: return TakeRegion(std::move(frame));
     case Function::kProbe:
     case Function::kOpen:
     case Function::kBlobCheck:
@@ -31,6 +32,7 @@ ReplyWords ServedCall::Serve(WireFrame frame) {
     case Function::kContextDestroy:
     case Function::kScratchSize:
     case Function::kExecute:
+    case Function::kExecuteAgain:
     case Function::kSetProfiling:
     case Function::kCollect:
     case Function::kResize: return ServeContext(std::move(frame));
@@ -198,6 +200,7 @@ ReplyWords ServedCall::ContextCreate(WireFrame frame) {
 ReplyWords ServedCall::ServeContext(WireFrame frame) {
   const Function function = frame.function;
   if (function == Function::kExecute) return Execute(std::move(frame));
+  if (function == Function::kExecuteAgain) return ExecuteAgain(std::move(frame));
   if (function == Function::kResize) return Resize(std::move(frame));
   uint64_t token = 0;
   bool on = false;

@@ -46,7 +46,10 @@ class ServedCall {
   ReplyWords Compute(WireFrame frame);
   ReplyWords Enumerate(const ServedDelegate& delegate, WorkerHost& host);
   ReplyWords GetText(WireFrame frame);
+  ReplyWords TakeRegion(WireFrame frame);
   ReplyWords Execute(WireFrame frame);
+  ReplyWords ExecuteAgain(WireFrame frame);
+  ReplyWords Run(ServedContext& context, std::vector<std::unique_ptr<Descriptor>>& descriptors);
   ReplyWords Resize(WireFrame frame);
   ReplyWords ContextCreate(WireFrame frame);
   ReplyWords Serialize(ServedExecutable& executable);

@@ -79,6 +79,24 @@ void ServedClaims::Remove(uint64_t token) {
   claims_.erase(found);
 }
 
+void InputRegions::Set(const RegionForm& form, std::unique_ptr<Mapping> bytes) {
+  const std::lock_guard lock(mutex_);
+  if (form.region >= regions_.size()) regions_.resize(size_t{form.region} + 1);
+  regions_[form.region] = {form.id, std::move(bytes)};
+}
+
+void InputRegions::Free(const RegionForm& form) {
+  const std::lock_guard lock(mutex_);
+  if (form.region < regions_.size() && regions_[form.region].id == form.id) regions_[form.region] = {};
+}
+
+uint8_t* InputRegions::At(uint32_t number, uint64_t offset, uint64_t size) {
+  const std::lock_guard lock(mutex_);
+  if (number >= regions_.size() || regions_[number].bytes == nullptr) return nullptr;
+  const Mapping& bytes = *regions_[number].bytes;
+  return offset > bytes.size() || size > bytes.size() - offset ? nullptr : bytes.data() + offset;
+}
+
 ServedBlob::~ServedBlob() {
   constexpr std::string_view kText = "restore: its blob was never released";
   if (released.load() == 0) host->log(host->self, DEPUTY_LOG_WARNING, kText.data(), kText.size());

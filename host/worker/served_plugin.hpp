@@ -96,6 +96,7 @@ struct ServedContext {
   std::shared_ptr<ServedExecutable> executable;
   deputy_context* raw = nullptr;
   EventBuffer events;
+  std::unique_ptr<Received<ObjectCall<RunForm>>> last_run;
 };
 
 // Objects by token; 0 is none. [any-thread]
@@ -127,6 +128,24 @@ class Tokens {
   std::map<uint64_t, std::shared_ptr<T>> objects_;
 };
 
+// The host's memory for inputs, by the numbers in places. [any-thread]
+class InputRegions {
+ public:
+  // In the place of the one with this number.
+  void Set(const RegionForm& form, std::unique_ptr<Mapping> bytes);
+  void Free(const RegionForm& form);
+  // The bytes at an offset; null where there are not as many.
+  uint8_t* At(uint32_t number, uint64_t offset, uint64_t size);
+
+ private:
+  struct Region {
+    uint64_t id = 0;
+    std::unique_ptr<Mapping> bytes;
+  };
+  std::mutex mutex_;
+  std::vector<Region> regions_;
+};
+
 class ServedPlugin {
  public:
   // Loads the library, in the sandbox or with the rights of the user, and calls its entry function. Lives until the
@@ -145,6 +164,7 @@ class ServedPlugin {
   Tokens<ServedInstance> instances;
   Tokens<ServedExecutable> executables;
   Tokens<ServedContext> contexts;
+  InputRegions regions;
 
  private:
   ServedPlugin() = default;

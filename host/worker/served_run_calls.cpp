@@ -33,6 +33,11 @@ deputy_status* AddDebugIds(void* self, uint32_t id, const deputy_node_id* nodes,
 void* ServedCall::At(const void* place, uint64_t size) const {
   const auto offset = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(place));
   if (offset == 0) return nullptr;
+  if (const uint32_t region = RegionOf(offset); region != 0) {
+    uint8_t* const bytes = plugin_.regions.At(region, OffsetOf(offset), size);
+    if (bytes == nullptr) EndWorker();
+    return bytes;
+  }
   const uint64_t whole = channel_.tensors == nullptr ? 0 : channel_.tensors->size();
   if (offset > whole || size > whole - offset) EndWorker();
   return channel_.tensors->data() + offset;
@@ -40,6 +45,7 @@ void* ServedCall::At(const void* place, uint64_t size) const {
 
 void ServedCall::Bind(RunForm& run, std::vector<std::unique_ptr<Descriptor>>& descriptors) {
   if (!descriptors.empty()) channel_.tensors = Mapping::Of(descriptors.front()->get(), 0, run.region_size, true);
+  descriptors.clear();  // a context keeps its last message
   deputy_run_args& args = run.args;
   for (const auto& [tensors, count] :
        {std::pair{args.inputs, args.input_count}, std::pair{args.outputs, args.output_count}})
@@ -66,18 +72,59 @@ deputy_status* ServedCall::Allocate(void* self, uint32_t output, const int64_t* 
   return nullptr;
 }
 
+ReplyWords ServedCall::TakeRegion(WireFrame frame) {
+  const auto message = Decode<RegionForm>(std::move(frame));
+  if (message->descriptors().size() != 1) EndWorker();
+  const RegionForm& form = **message;
+  std::unique_ptr<Mapping> bytes = Mapping::Of(message->descriptors().front()->get(), 0, form.size, false);
+  if (bytes == nullptr)
+    return ReplyWith(StatusHandle(NewStatus(DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "inputs cannot be mapped")));
+  plugin_.regions.Set(form, std::move(bytes));
+  return ReplyWith(nullptr);
+}
+
 ReplyWords ServedCall::Execute(WireFrame frame) {
-  const auto message = Decode<ObjectCall<RunForm>>(std::move(frame));
+  auto message = Decode<ObjectCall<RunForm>>(std::move(frame));
   const auto context = plugin_.contexts.Find((*message)->object);
   if (context == nullptr) EndWorker();
-  RunForm& run = (*message)->args;
-  Bind(run, message->descriptors());
+  context->last_run = std::move(message);
+  return Run(*context, context->last_run->descriptors());
+}
+
+ReplyWords ServedCall::ExecuteAgain(WireFrame frame) {
+  const auto message = Decode<ObjectCall<RunAgainForm>>(std::move(frame));
+  const auto context = plugin_.contexts.Find((*message)->object);
+  if (context == nullptr || context->last_run == nullptr) EndWorker();
+  const RunAgainForm& now = (*message)->args;
+  RunForm& run = (*context->last_run)->args;
+  if (now.count != uint64_t{run.args.input_count} + run.args.output_count || (now.count != 0 && now.places == nullptr))
+    EndWorker();
+  run.region_size = now.region_size;
+  deputy_run_args& args = run.args;
+  args.run = now.run;
+  args.deadline_ns = now.deadline_ns;
+  args.power_level = now.power_level;
+  args.precision = now.precision;
+  args.scratch = reinterpret_cast<void*>(static_cast<uintptr_t>(now.scratch));
+  const uint64_t* place = now.places;
+  for (const auto& [tensors, count] :
+       {std::pair{args.inputs, args.input_count}, std::pair{args.outputs, args.output_count}})
+    for (uint32_t i = 0; i < count; ++i, ++place)
+      // Decoded by the first of these runs, and this process' own.
+      if (auto* tensor = const_cast<deputy_tensor*>(tensors[i]))
+        tensor->data = reinterpret_cast<void*>(static_cast<uintptr_t>(*place));
+  return Run(*context, message->descriptors());
+}
+
+ReplyWords ServedCall::Run(ServedContext& context, std::vector<std::unique_ptr<Descriptor>>& descriptors) {
+  RunForm& run = (*context.last_run)->args;
+  Bind(run, descriptors);
   const deputy_output_allocator outputs = allocator();
   if (run.args.allocator != nullptr) run.args.allocator = &outputs;
-  const deputy_delegate& table = *context->executable->instance->delegate->table;
-  const StatusHandle status = Invoke(table.execute, "execute", [&] { return table.execute(context->raw, &run.args); });
+  const deputy_delegate& table = *context.executable->instance->delegate->table;
+  const StatusHandle status = Invoke(table.execute, "execute", [&] { return table.execute(context.raw, &run.args); });
   EventBuffer::Taken taken;
-  context->events.TakeAll(taken);
+  context.events.TakeAll(taken);
   return ReplyWith(status, taken.events);
 }
 

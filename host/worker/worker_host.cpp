@@ -14,16 +14,20 @@ constexpr uint64_t kMaxLine = 8192;
 
 const WorkerHost& Self(void* self) { return static_cast<const WorkerHost&>(*static_cast<const HostServices*>(self)); }
 
-deputy_status* NoGraph() { return NewStatus(DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, "graph must not be NULL"); }
+deputy_status* NoGraph(const deputy_graph* graph) {
+  return NewStatus(DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE,
+                   graph == nullptr ? "graph must not be NULL" : "graph is not that of a call in progress");
+}
 
 deputy_status* Missing(std::string_view text) { return NewStatus(DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, text); }
 
 // Nothing is thrown into a plugin.
 template <class Function>
 deputy_status* Shielded(const deputy_graph* graph, Function function) noexcept {
-  if (graph == nullptr) return NoGraph();
+  GraphMirror* const mirror = GraphMirror::Of(graph);
+  if (mirror == nullptr) return NoGraph(graph);
   try {
-    return function(*GraphMirror::Of(graph));
+    return function(*mirror);
   } catch (...) {
     return NewStatus(DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "");
   }
@@ -45,19 +49,22 @@ const void* GetExtension(void* self, const char* id) {
 }
 
 uint32_t NodeCount(void*, const deputy_graph* graph) {
-  return graph == nullptr ? 0 : static_cast<uint32_t>(GraphMirror::Of(graph)->Order().size());
+  GraphMirror* const mirror = GraphMirror::Of(graph);
+  return mirror == nullptr ? 0 : static_cast<uint32_t>(mirror->Order().size());
 }
 
 deputy_node_id NodeAt(void*, const deputy_graph* graph, uint32_t index) {
-  if (graph == nullptr) return DEPUTY_NO_NODE;
-  const std::vector<deputy_node_id>& order = GraphMirror::Of(graph)->Order();
+  GraphMirror* const mirror = GraphMirror::Of(graph);
+  if (mirror == nullptr) return DEPUTY_NO_NODE;
+  const std::vector<deputy_node_id>& order = mirror->Order();
   return index < order.size() ? order[index] : DEPUTY_NO_NODE;
 }
 
 const deputy_value_id* GraphEnds(const deputy_graph* graph, Function which, uint32_t* count) {
   if (count != nullptr) *count = 0;
-  if (graph == nullptr) return nullptr;
-  const std::vector<deputy_value_id>& values = GraphMirror::Of(graph)->GraphEnds(which);
+  GraphMirror* const mirror = GraphMirror::Of(graph);
+  if (mirror == nullptr) return nullptr;
+  const std::vector<deputy_value_id>& values = mirror->GraphEnds(which);
   if (count != nullptr) *count = static_cast<uint32_t>(values.size());
   return values.data();
 }

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,6 +16,7 @@
 #include "deputy/deputy.hpp"
 #include "support/digits.hpp"
 #include "support/process_state.hpp"
+#include "support/temp_folder.hpp"
 
 namespace deputy {
 namespace {
@@ -173,6 +175,79 @@ TEST(ApplicationFault, R120_ASessionIsDestroyedDuringItsRun) {
     }
   }
   EXPECT_TRUE(ChildProcesses().empty());
+}
+
+TEST_P(ApplicationFaults, R97_ContextsOfTwoThreadsStartOnePluginAtOnce) {
+  for (int round = 0; round < 10; ++round) {
+    std::atomic<int> ready{0}, right{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&] {
+        ++ready;
+        while (ready != 4) std::this_thread::yield();
+        const Context context = WithPlugin(GetParam());
+        const Model model = Built(kRelu, context);
+        Session session = SessionOf(model);
+        if (Answer(session, Input()) == kAnswer) ++right;
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(right, 4);
+  }
+  // The plugin was shut down with its last context; another one starts it again.
+  const Context context = WithPlugin(GetParam());
+  const Model model = Built(kRelu, context);
+  Session session = SessionOf(model);
+  EXPECT_EQ(Answer(session, Input()), kAnswer);
+  const Result<PlacementReport> placement = session.Placement();
+  ASSERT_TRUE(placement.ok());
+  EXPECT_EQ(placement->partitions.at(0).delegate, "good");
+}
+
+TEST(ApplicationFault, R94_APluginThatLosesMemoryCostsAWorkerAndNoAnswer) {
+  const LogLines log(LogLevel::kInfo);
+  setenv("FIXTURE_FAULT", "execute:leak", 1);
+  {
+    const Context context = WithPlugin("misbehaves, isolation: process, memory_limit: 256MB");
+    const Model model = Built(kRelu, context);
+    Session session = SessionOf(model);
+    for (int run = 0; run < 40; ++run) EXPECT_EQ(Answer(session, Input()), kAnswer);  // 16 MB each
+  }
+  unsetenv("FIXTURE_FAULT");
+  EXPECT_GE(log.Count("was started again"), 1u) << log.text();
+}
+
+TEST(ApplicationFault, R95_ALongjmpIntoACallThatHasReturnedEndsTheWorkerAlone) {
+  const LogLines log(LogLevel::kInfo);
+  setenv("FIXTURE_FAULT", "execute:longjmp", 1);
+  {
+    const Context context = WithPlugin("misbehaves, isolation: process, timeout: 2s");
+    const Model model = Built(kRelu, context);
+    Session session = SessionOf(model);
+    for (int run = 0; run < 3; ++run) EXPECT_EQ(Answer(session, Input()), kAnswer);
+  }
+  unsetenv("FIXTURE_FAULT");
+  EXPECT_GE(log.Count("its worker process"), 1u) << log.text();
+}
+
+TEST(ApplicationFault, R130_AWorkerIsNotStartedAgainFromAFileThatWasReplaced) {
+  const LogLines log(LogLevel::kInfo);
+  const host::TempFolder folder;
+  const std::filesystem::path file = folder.path() / "good.so";
+  std::filesystem::copy(DEPUTY_TEST_FIXTURES "/good.so", file);
+  const Context context =
+      *Context::FromYamlText("t.yaml", "version: 1\nplugins: {paths: [" + folder.path().string() +
+                                           "]}\ncache: {dir: 'off'}\ndelegates: [{name: good, isolation: process}]\n");
+  const Model model = Built(kRelu, context);
+  Session session = SessionOf(model);
+  ASSERT_EQ(Answer(session, Input()), kAnswer);
+  std::filesystem::copy(DEPUTY_TEST_FIXTURES "/wrong_values.so", folder.path() / "new.so");
+  std::filesystem::rename(folder.path() / "new.so", file);
+  ASSERT_EQ(Answer(session, Input()), kAnswer);  // what runs goes on
+  for (const pid_t worker : ChildProcesses()) kill(worker, SIGKILL);
+  for (int run = 0; run < 3; ++run) EXPECT_EQ(Answer(session, Input()), kAnswer);
+  EXPECT_TRUE(ChildProcesses().empty());
+  EXPECT_EQ(log.Count("was started again"), 0u) << log.text();
+  EXPECT_GE(log.Count("is no longer the file that was checked"), 1u) << log.text();
 }
 
 TEST(ApplicationFault, R131_AnInputThatEndsTheWorkerCostsOtherModelsNothing) {

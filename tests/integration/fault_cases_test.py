@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -95,6 +96,44 @@ class Files(FaultRun):
         self.right(done)
         self.assertIn("load-failed", done.stderr)
         self.assertIn(new, done.stderr)
+
+    def test_R81_a_privileged_program_reads_no_variables(self):
+        """secure_getenv gives none to a set-user-ID program; the library reads variables by no other function."""
+        library = Path(self.arguments.deputy).parents[1] / "lib" / "libdeputy.so"
+        done = subprocess.run(["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=True)
+        wanted = {line.split()[-1].split("@")[0] for line in done.stdout.splitlines()}
+        self.assertIn("secure_getenv", wanted)
+        self.assertNotIn("getenv", wanted)
+
+    def test_R144_a_model_named_like_a_path(self):
+        folder = self.scratch / "models"
+        folder.mkdir()
+        x, y = (onnx_bytes.value_info(name, (2, 3)) for name in "xy")
+        self.model.write_bytes(onnx_bytes.model([onnx_bytes.node("Relu", ["x"], ["y"], "../../../node")], [x], [y]))
+        models = [folder / f"{name}.onnx" for name in ("..x", ".", "a\nb", "%n%s", "..\\..\\x", "x" * 200)]
+        before = {path for path in self.scratch.rglob("*") if path.is_file()}
+        for model in models:
+            with self.subTest(model):
+                shutil.copy(self.model, model)
+                self.right(self.run_it([model if part == self.model else part for part in self.command()]))
+        made = {path for path in self.scratch.rglob("*") if path.is_file()} - before - {*models, self.scratch / "c.yaml"}
+        cache = self.scratch / "home" / ".cache" / "deputy"
+        self.assertEqual([path for path in made if not path.is_relative_to(cache)], [])
+        self.assertEqual([path for path in made if re.search(r"\.\.|%|\n|\\", path.name)], [])
+
+    def test_R151_a_device_without_memory(self):
+        """The simulated NPU has a mebibyte, and the model needs more."""
+        weights = onnx_bytes.tensor([0.5] * (1000 * 1000), (1000, 1000), "w")
+        x, y = (onnx_bytes.value_info(name, (2, 1000)) for name in "xy")
+        self.model.write_bytes(onnx_bytes.model([onnx_bytes.node("MatMul", ["x", "w"], ["y"], "product")], [x], [y],
+                                                initializers=[weights]))  # fmt: skip
+        for memory, taken in ((1, False), (64, True)):
+            setting = f"delegates=[{{name: npu0, delegate: sim_npu, options: {{memory: {memory}}}}}]"
+            done = self.run_it([self.arguments.deputy, "run", self.model, "--config", "cpu-only", "--set", setting])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("npu0 1/1 nodes" in done.stderr, taken, done.stderr)
+            why = self.run_it([self.arguments.deputy, "partition", self.model, "--config", "cpu-only", "--set", setting])
+            self.assertEqual("of device memory" in why.stdout, not taken, why.stdout)
 
     def test_R85_thousands_of_files_hide_no_plugin(self):
         for number in range(10000):
@@ -220,5 +259,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--deputy", required=True)
     parser.add_argument("--fixtures", required=True)
+    parser.add_argument("--jumping-clock", required=True)
     FaultRun.arguments, rest = parser.parse_known_args()
     unittest.main(argv=[sys.argv[0], *rest])

@@ -5,6 +5,8 @@
 #include <signal.h>
 
 #include <atomic>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -91,6 +93,45 @@ TEST_P(IsolatedModels, AnswerIsThatOfThePluginInProcess) {
   EXPECT_EQ(session_there.Placement()->delegates.at(0).nodes, session_here.Placement()->delegates.at(0).nodes);
   EXPECT_EQ(session_there.Placement()->delegates.at(0).nodes > 0, std::string(GetParam()) != "null");
   EXPECT_EQ(log_.Count("broke its contract"), 0u) << log_.text();
+}
+
+// Mappings of memory that only this process can write, in its workers.
+size_t MappedForReading(const std::vector<pid_t>& workers, size_t least) {
+  size_t count = 0;
+  for (const pid_t worker : workers) {
+    std::ifstream maps("/proc/" + std::to_string(worker) + "/maps");
+    for (std::string line; std::getline(maps, line);) {
+      unsigned long begin = 0, end = 0;
+      char rights[5] = {};
+      if (std::sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, rights) != 3) continue;
+      const bool shared = line.find("memfd:deputy") != std::string::npos && std::string(rights) == "r--s";
+      count += shared && end - begin >= least ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+TEST_P(IsolatedModels, TensorsOfTheModelAreReadInPlace) {
+  if (std::string(GetParam()) == "null") GTEST_SKIP() << "it runs nothing";
+  const Result<Context> context = Context::FromYamlText(
+      "test.yaml", "version: 1\nplugins: {paths: ['" DEPUTY_TEST_PLUGINS
+                   "'], trust: any}\ncache: {dir: \"off\"}\nplacement: {policy: priority}\ndelegates: [{name: " +
+                       std::string(GetParam()) + ", isolation: process}]\n");
+  ASSERT_TRUE(context.ok()) << context.status().ToString();
+  Model model;
+  const Status status = model.Build(DEPUTY_TEST_DIGITS, *context);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  const Tensor pictures = Pictures(512);
+  Session session = *model.CreateSession();
+  const std::vector<float> expected = Answer(session, pictures);
+  // The arena of the graph, if the delegate does not own all of it.
+  const size_t before = MappedForReading(Workers(), pictures.byte_size());
+  Result<Tensor> own = model.AllocateTensor(pictures.dtype(), pictures.shape());
+  ASSERT_TRUE(own.ok()) << own.status().ToString();
+  std::memcpy(own->mutable_data(), pictures.data(), pictures.byte_size());
+  EXPECT_EQ(Answer(session, *own), expected);
+  EXPECT_EQ(MappedForReading(Workers(), pictures.byte_size()), before + 1);
+  EXPECT_EQ(log_.Count("cannot be shared"), 0u) << log_.text();
 }
 
 TEST_P(IsolatedModels, SessionsRunAtOnce) {

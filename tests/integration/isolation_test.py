@@ -136,7 +136,7 @@ class Isolation(unittest.TestCase):
                 self.assertEqual("its worker process was ended by SIGABRT" in done.stderr, warns, done.stderr)
 
     def test_a_limit_without_isolation_is_refused(self):
-        for key, value in (("timeout", "1s"), ("call_timeout", "1s"), ("memory_limit", "1GB")):
+        for key, value in (("timeout", "1s"), ("call_timeout", "1s"), ("memory_limit", "1GB"), ("spin", "0us")):
             config = self.config(keys=f"    {key}: {value}\n")
             self.deputy("config", "check", config)
             config.write_text(config.read_text().replace("isolation: process\n", "isolation: none\n"))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -63,3 +64,25 @@ class Settings(unittest.TestCase):
         """What is left of the nodes under a setting, by operator."""
         report = self.report(self.config(""), "--set", setting, model=self.model(nodes, initializers, shape))
         return [node["op_type"] for node in report["nodes"]]
+
+    def sleeps(self, spin):
+        """How often the threads of 500 runs and of their worker process slept."""
+        config = self.config(f"delegates: [{{name: good, isolation: process, spin: {spin}}}]\n",
+                             f"version: 1\nplugins: {{paths: [{self.fixture('good')}], trust: any}}\n")  # fmt: skip
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
+        self.deputy("run", self.model(), "--config", config, "--repeat", "500")
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
+
+    def threads_of_a_run(self, count):
+        """Threads of the process while it runs a model on the CPU, beside those that one thread needs."""
+        config = self.config("delegates: []\n", head="version: 1\nplugins: {paths: [.]}\n")
+        command = [self.arguments.deputy, "run", self.model(), "--config", config, "--repeat", "1000000", "--set",
+                   f"cpu.threads={count}"]  # fmt: skip
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              env=self.environment()) as process:  # fmt: skip
+            # The line of placement is printed when everything is there.
+            line = process.stderr.readline()
+            threads = len(os.listdir(f"/proc/{process.pid}/task"))
+            process.kill()
+        self.assertIn("cpu", line)
+        return threads

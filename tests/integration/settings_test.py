@@ -15,6 +15,7 @@ import subprocess
 import sys
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import make_models
 import onnx_bytes
@@ -317,26 +318,18 @@ class Effects(Settings):
             ("crashes_in_execute", "", "execute: its worker process was ended by SIGSEGV"),
             ("hangs_in_execute", ", timeout: 150ms", "execute: its worker process did not end a run within 150 ms"),
             ("good", ", memory_limit: 1MB", "its worker process"),
-            ("hangs_in_open", ", call_timeout: 250ms", "open: its worker process did not answer a call within 250 ms"),
+            ("misbehaves", ", call_timeout: 250ms", "open: its worker process did not answer a call within 250 ms"),
         ):
-            with self.subTest(plugin):
+            with self.subTest(plugin), mock.patch.dict(os.environ, FIXTURE_FAULT="open:hang"):
                 config = self.config(f"delegates: [{{name: {plugin}, isolation: process{keys}}}]\n",
                                      f"version: 1\nplugins: {{paths: [{self.fixture(plugin)}], trust: any}}\n")  # fmt: skip
                 self.assertIn(warning, self.deputy("run", self.model(), "--config", config).stderr)
 
-    def threads_of_a_run(self, count):
-        """Threads of the process while it runs a model on the CPU, beside those that one thread needs."""
-        config = self.config("delegates: []\n", head="version: 1\nplugins: {paths: [.]}\n")
-        command = [self.arguments.deputy, "run", self.model(), "--config", config, "--repeat", "1000000", "--set",
-                   f"cpu.threads={count}"]  # fmt: skip
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                              env=self.environment()) as process:  # fmt: skip
-            # The line of placement is printed when everything is there.
-            line = process.stderr.readline()
-            threads = len(os.listdir(f"/proc/{process.pid}/task"))
-            process.kill()
-        self.assertIn("cpu", line)
-        return threads
+    @shows("delegates.spin")
+    def test_SpinPollsInPlaceOfSleeping(self):
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("nothing polls on one processor")
+        self.assertGreater(self.sleeps("0us"), 2 * self.sleeps("10ms"))
 
     @shows("cpu.threads")
     def test_ThreadsOfTheCpu(self):

@@ -211,6 +211,23 @@ class Surroundings(FaultRun):
         self.assertNotIn("warning", stderr)
         self.assertGreater(stops, 5)
 
+    def test_R125_the_time_of_day_may_jump(self):
+        config = self.config(more=", timeout: 10s, call_timeout: 20s")
+        environment = self.environment(LD_PRELOAD=self.arguments.jumping_clock)
+        for _ in range(3):  # the first fills the cache, whose entries have times
+            done = self.run_it(self.command("--repeat", "50", "--timeout", "20s", config=config), environment=environment)
+            self.right(done)
+            self.assertNotIn("warning", done.stderr)
+        faulty = {**environment, "FIXTURE_FAULT": "execute:segv"}
+        self.right(self.run_it(self.command("--repeat", "5", config=config), environment=faulty))
+
+    def test_R37_a_chain_of_a_million_nodes(self):
+        names = ["x", *(f"v{i}" for i in range(999_999)), "y"]
+        nodes = [onnx_bytes.node("Relu", [names[i]], [names[i + 1]]) for i in range(1_000_000)]
+        x, y = (onnx_bytes.value_info(name, (2, 3)) for name in "xy")
+        self.model.write_bytes(onnx_bytes.model(nodes, [x], [y]))
+        self.right(self.run_it(self.command("--set", "delegates=[]")))
+
     def test_a_damaged_quarantine_is_empty_and_written_anew(self):
         self.add("crash_in_constructor")
         cache = self.scratch / "cache"
@@ -232,5 +249,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--deputy", required=True)
     parser.add_argument("--fixtures", required=True)
+    parser.add_argument("--jumping-clock", required=True)
     FaultRun.arguments, rest = parser.parse_known_args()
     unittest.main(argv=[sys.argv[0], *rest])

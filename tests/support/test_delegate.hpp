@@ -121,7 +121,7 @@ class TestDelegate final : public Delegate {
   std::function<Status(const RunArgs&)> execute = [](const RunArgs&) { return Status(); };
   // Compilation, blobs and other shapes.
   uint32_t newest = UINT32_MAX;  // definition of any operator
-  bool dynamic_shapes = false, keeps = false, overlap = false;
+  bool dynamic_shapes = false, keeps = false, overlap = false, shared_memory = false;
   BlobMaker maker;
   std::vector<uint8_t> bytes = {1, 2, 3, 4, 5};
   Status compile_status;
@@ -151,6 +151,7 @@ class TestDelegate final : public Delegate {
     Result<std::unique_ptr<ExecutionContext>> CreateContext() const override {
       return std::unique_ptr<ExecutionContext>(std::make_unique<Context>(delegate_));
     }
+    bool reads_shared_memory() const override { return delegate_.shared_memory; }
     Result<std::vector<uint8_t>> Serialize(size_t limit) const override {
       if (delegate_.bytes.size() > limit) return Status(StatusCode::kResourceExhausted, "too large");
       return delegate_.bytes;

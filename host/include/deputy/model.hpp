@@ -167,6 +167,11 @@ class DEPUTY_API Model {
 
   Result<Session> CreateSession() const;
 
+  // As Tensor::Allocate, but in memory that the worker processes of the context's delegates read: an input that lies
+  // there is not copied for a delegate with `isolation: process`. Each tensor takes a file descriptor, and whole pages.
+  // Without such a delegate it is Tensor::Allocate. [any-thread]
+  Result<Tensor> AllocateTensor(DType dtype, Shape shape) const;
+
   // For the model's own shapes, or for these: one per input, {} for an input that is not a tensor. Compiles missing
   // partitions.
   Result<PlacementReport> Placement() const;

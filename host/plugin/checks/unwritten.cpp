@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "delegate/kept_outputs.hpp"
+
 namespace deputy::host {
 namespace {
 
@@ -179,6 +181,7 @@ size_t UnitOf(const deputy_tensor& tensor, bool by_element) {
 
 Result<std::optional<Unwritten>> RunOnPattern(const RunArgs& args, bool by_element,
                                               FunctionRef<Status(const RunArgs&)> run) {
+  const KeptOutputs kept;
   FilledOutputs filled(args, by_element);
   for (size_t i = 0; i < args.outputs.size(); ++i) filled.Fill(i);
   RunArgs inside = args;

@@ -166,8 +166,7 @@ Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const Prob
     }
   }
   const bool late = !ended && !stream.reply() && stream.fault().empty();
-  const std::chrono::nanoseconds waited =
-      late ? StarvedFor(worker.pid(), limit) : std::chrono::nanoseconds(0);
+  const std::chrono::nanoseconds waited = late ? StarvedFor(worker.pid(), limit) : std::chrono::nanoseconds(0);
   const std::optional<int> status = worker.Finish();
   if (output_open) take_output();
 

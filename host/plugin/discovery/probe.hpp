@@ -11,13 +11,13 @@
 namespace deputy::host {
 
 struct ProbeOptions {
-  std::filesystem::path worker;  // the program deputy-worker
+  std::filesystem::path worker;             // the program deputy-worker
   std::chrono::milliseconds timeout{2000};  // until it has described its delegates; then five times that to try them
-  bool sandbox = true;  // else the process keeps the user's rights
+  bool sandbox = true;                      // else the process keeps the user's rights
 };
 
-// `plugin` is absolute and has passed the first gate. Returns within six times the timeout plus the time to kill the process.
-// Never falls back to loading the plugin here: without the worker program nothing is probed. [any-thread]
+// `plugin` is absolute and has passed the first gate. Returns within six times the timeout plus the time to kill the
+// process. Never falls back to loading the plugin here: without the worker program nothing is probed. [any-thread]
 Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const ProbeOptions& options);
 
 }  // namespace deputy::host

@@ -16,10 +16,11 @@ class ProbeRecords {
  public:
   virtual ~ProbeRecords() = default;
 
-  // Why these bytes must not be run, by an earlier fault of theirs.
-  virtual std::optional<Rejection> Quarantined(const PluginFile& file) = 0;
-  // The description that an earlier probe of this file got, in these surroundings.
-  virtual std::optional<PluginDescription> Find(const PluginFile& file) = 0;
+  struct Known {
+    std::optional<Rejection> quarantined;          // why these bytes must not be run, by an earlier fault of theirs
+    std::optional<PluginDescription> description;  // that an earlier probe of this file got, in these surroundings
+  };
+  virtual Known Find(const PluginFile& file) = 0;
   virtual void Save(const PluginFile& file, const PluginDescription& description) = 0;
   // Notes a fault of the file, which was found as `path`, and returns it with a note that it is kept.
   virtual Rejection Quarantine(const PluginFile& file, const std::filesystem::path& path, const std::string& plugin,

@@ -157,8 +157,9 @@ Checked<PluginDescription> PluginRegistry::DescriptionOf(const Candidate& candid
                                                          const ScanOptions& options, bool& is_new) {
   const ProbeOptions how{options.worker, options.probe_timeout, options.sandbox};
   if (!options.records) return Probe(candidate.resolved, how);
-  if (std::optional<Rejection> earlier = options.records->Quarantined(file)) return *std::move(earlier);
-  if (std::optional<PluginDescription> known = options.records->Find(file)) return *std::move(known);
+  ProbeRecords::Known known = options.records->Find(file);
+  if (known.quarantined) return *std::move(known.quarantined);
+  if (known.description) return *std::move(known.description);
   Checked<PluginDescription> probed = Probe(candidate.resolved, how);
   is_new = true;
   if (const Rejection* fault = RejectionOf(probed); fault != nullptr && IsFault(fault->reason))

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -13,7 +14,12 @@ std::span<const uint8_t> BytesOf(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-std::string HexOf(std::string_view text) { return HexText(Sha256().Add(BytesOf(text)).Finish()); }
+// By both codes, which must agree.
+std::string HexOf(std::string_view text) {
+  const std::string portable = HexText(Sha256(Sha256::Code::kPortable).Add(BytesOf(text)).Finish());
+  EXPECT_EQ(HexText(Sha256().Add(BytesOf(text)).Finish()), portable) << text.size();
+  return portable;
+}
 
 TEST(Sha256Test, ExamplesOfTheStandard) {
   EXPECT_EQ(HexOf(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
@@ -21,6 +27,16 @@ TEST(Sha256Test, ExamplesOfTheStandard) {
   EXPECT_EQ(HexOf("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   EXPECT_EQ(HexOf(std::string(1'000'000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(Sha256Test, TextsOfAllLengthsHaveOneDigestByBothCodes) {
+  std::string text;
+  std::set<std::string> digests;
+  for (int length = 0; length < 400; ++length) {
+    digests.insert(HexOf(text));
+    text += static_cast<char>(length * 31 + length / 7);
+  }
+  EXPECT_EQ(digests.size(), 400u);
 }
 
 TEST(Sha256Test, PiecesOfAnySizeGiveTheSameDigest) {

@@ -70,31 +70,46 @@ class FileMemory final : public ArenaSource {
  public:
   FileMemory() : file_(memfd_create("arena", MFD_CLOEXEC)) {}
   std::shared_ptr<uint8_t> Allocate(size_t bytes) override {
+    used_ = true;
     return ftruncate(file_.get(), static_cast<off_t>(bytes)) == 0 ? Map(bytes) : nullptr;
   }
   std::shared_ptr<uint8_t> Map(size_t bytes) const {
     void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
     return {static_cast<uint8_t*>(memory), [bytes](uint8_t* at) { munmap(at, bytes); }};
   }
+  bool is_used() const { return used_; }
 
  private:
   const Descriptor file_;
+  bool used_ = false;
 };
 
+// Where a delegate reads it that runs elsewhere, and on the heap where none does.
 TEST_F(ExecutionTest, TheArenaLiesInTheMemoryThatTheCallerGives) {
-  TestGraph graph;
-  graph.Input("x").Node("a", "Neg", {"x"}).Node("b", "Abs", {"a"}).Node("y", "Add", {"a", "b"}).Output("y");
-  const ValueId x = graph.Value("x"), b = graph.Value("b"), y = graph.Value("y");
-  ASSERT_TRUE(Prepare(graph.graph).ok());
-  FileMemory memory;
-  const Result<std::unique_ptr<Execution>> execution = Execution::Create(plan_, nullptr, {&memory});
-  ASSERT_TRUE(execution.ok());
-  std::vector<float> in = {1, -2, 3, 4}, out(4), seen(4);
-  (*execution)->Bind(x, in.data());
-  (*execution)->Bind(y, out.data());
-  ASSERT_TRUE((*execution)->Run().ok());
-  std::memcpy(seen.data(), memory.Map(plan_->arena_bytes).get() + plan_->slots[b].offset, 16);
-  EXPECT_EQ(seen, (std::vector<float>{1, 2, 3, 4}));
+  for (const bool shared : {false, true}) {
+    const auto npu = std::make_shared<TestDelegate>("npu", std::set<std::string>{"Abs"});
+    npu->shared_memory = shared;
+    TestGraph graph;
+    graph.Input("x").Node("a", "Neg", {"x"}).Node("b", "Abs", {"a"}).Node("y", "Add", {"x", "b"}).Output("y");
+    const ValueId x = graph.Value("x"), a = graph.Value("a"), y = graph.Value("y");
+    ASSERT_TRUE(Prepare(graph.graph, {}, npu).ok());
+    FileMemory memory;
+    const Result<std::unique_ptr<Execution>> execution = Execution::Create(plan_, nullptr, {&memory});
+    ASSERT_TRUE(execution.ok());
+    std::vector<float> in = {1, -2, 3, 4}, out(4), seen(4);
+    npu->execute = [&](const RunArgs& args) {
+      EXPECT_EQ(memory.is_used(), shared);
+      const std::shared_ptr<uint8_t> arena = shared ? memory.Map(plan_->arena_bytes) : nullptr;
+      std::memcpy(seen.data(), shared ? arena.get() + plan_->slots[a].offset : args.inputs[0]->data, 16);
+      std::memcpy(args.outputs[0]->data, in.data(), 16);
+      return Status();
+    };
+    (*execution)->Bind(x, in.data());
+    (*execution)->Bind(y, out.data());
+    ASSERT_TRUE((*execution)->Run().ok());
+    EXPECT_EQ(seen, (std::vector<float>{-1, 2, -3, -4}));
+    EXPECT_EQ(out, (std::vector<float>{2, -4, 6, 8}));
+  }
 }
 
 TEST_F(ExecutionTest, OutputsThatAnOperatorMustHaveAreWrittenAlsoUnread) {

@@ -71,6 +71,7 @@ TEST(EveryFixture, InAWorkerProcessLeavesThisOneAlone) {
     RemotePluginOptions options;
     options.worker = DEPUTY_WORKER;
     options.file = std::filesystem::path(FIXTURE_PLUGINS) / file;
+    options.run_timeout = std::chrono::seconds(20);
     auto started = RemotePlugin::Start(options);
     if (started.ok()) {
       const std::shared_ptr<RemotePlugin> remote = *std::move(started);

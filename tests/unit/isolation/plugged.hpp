@@ -89,8 +89,9 @@ class Plugged {
     const deputy_context_args args{sizeof args, 0, 0, 0};
     return Take(delegate->context_create(executable, &args, &context));
   }
-  // Doubles `values`.
-  Failed Run(deputy_context* context, std::vector<float>& values, uint32_t way = kNormal, uint64_t run = 1) const {
+  // Doubles `values`, which are read at `from` if that is given.
+  Failed Run(deputy_context* context, std::vector<float>& values, uint32_t way = kNormal, uint64_t run = 1,
+             const float* from = nullptr) const {
     const int64_t count = static_cast<int64_t>(values.size());
     std::vector<float> out(values.size(), -1);
     deputy_tensor input{}, output{};
@@ -100,7 +101,7 @@ class Plugged {
     input.dims = &count;
     input.byte_size = values.size() * sizeof(float);
     output = input;
-    input.data = values.data();
+    input.data = const_cast<float*>(from != nullptr ? from : values.data());
     output.data = out.data();
     const deputy_tensor *const inputs[] = {&input}, *const outputs[] = {&output};
     deputy_run_args args{};

@@ -18,8 +18,7 @@ namespace deputy::host::testing {
 
 inline std::filesystem::path EverySlotPath() { return EVERY_SLOT_PLUGIN; }
 
-inline std::shared_ptr<RemotePlugin> Remote(const std::filesystem::path& file) {
-  RemotePluginOptions options;
+inline std::shared_ptr<RemotePlugin> Remote(const std::filesystem::path& file, RemotePluginOptions options = {}) {
   options.worker = DEPUTY_WORKER;
   options.file = file;
   Result<std::shared_ptr<RemotePlugin>> plugin = RemotePlugin::Start(options);

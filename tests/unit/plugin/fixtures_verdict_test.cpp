@@ -58,6 +58,7 @@ const Row kRows[] = {
     {"crash_in_constructor", "refused: probe-crashed",
      "SIGSEGV while it was loaded; its last output was 'about to fall'", "R82"},
     {"exit_in_constructor", "refused: probe-exited", "exit status 0 while it was loaded, without an answer", "R82"},
+    {"static_tls", "refused: load-failed", "cannot allocate memory in static TLS block", "R86"},
     {"hang_in_constructor", "refused: probe-timed-out", "gave no answer within 500 ms", "R88", "", 500},
     {"fork_in_constructor", "refused: probe-timed-out", "gave no answer within 1 s", "R88", "", 1000},
     kThrowsInConstructor,
@@ -92,8 +93,8 @@ const Row kRows[] = {
     // The trial at the end of the probe.
     {"crashes_in_open", "refused: probe-crashed", "crashed with SIGABRT while a delegate was opened", "R87"},
     {"crashes_in_compile", "refused: probe-crashed", "crashed with SIGABRT while a delegate compiled one node", "R87"},
-    {"hangs_in_open", "refused: probe-timed-out", "gave no answer within 2500 ms while a delegate was opened", "R88", "",
-     500},
+    {"hangs_in_open", "refused: probe-timed-out", "gave no answer within 2500 ms while a delegate was opened", "R88",
+     "", 500},
     {"answers_twice", "query: supported", "query_support broke its contract: it answers twice for node 'first'", "R99"},
     {"claims_foreign_nodes", "query: supported", "query_support broke its contract: it answers", "R99"},
     {"changes_answers", "compiled", "", "R100", "lifecycle.query: the host asks once and goes by that"},

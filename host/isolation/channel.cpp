@@ -1,0 +1,97 @@
+#include "isolation/channel.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace deputy::host {
+namespace {
+
+// Without a limit the socket is looked at this often: a worker that closes it may have no thread left to ring.
+constexpr std::chrono::nanoseconds kLongestSleep = std::chrono::milliseconds(100);
+// A worker gets this long even where the limit is over before.
+constexpr std::chrono::nanoseconds kShortestSleep = std::chrono::milliseconds(5);
+
+// Data, or the end.
+bool HasInput(int socket) {
+  pollfd watched{socket, POLLIN, 0};
+  return poll(&watched, 1, 0) > 0;
+}
+
+}  // namespace
+
+std::unique_ptr<Channel> Channel::Make(std::chrono::nanoseconds spin, std::unique_ptr<Descriptor> (&theirs)[2]) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return nullptr;
+  auto ours = std::make_unique<Descriptor>(ends[0]);
+  theirs[0] = std::make_unique<Descriptor>(ends[1]);
+  Result<std::unique_ptr<Descriptor>> memory = SealedMemory(sizeof(ChannelPage));
+  if (!memory.ok()) return nullptr;
+  theirs[1] = *std::move(memory);
+  std::unique_ptr<Mapping> page = Mapping::Of(theirs[1]->get(), 0, sizeof(ChannelPage), true);
+  if (page == nullptr) return nullptr;
+  std::unique_ptr<Channel> channel(new Channel(ours->Release(), std::move(page), spin));
+  channel->page().spin_ns.store(static_cast<uint32_t>(spin.count()), std::memory_order_relaxed);
+  return channel;
+}
+
+Channel::~Channel() { Ring(CallPlace::kNowhere, {}); }
+
+void Channel::Ring(CallPlace place, Function function) {
+  number_ = std::max(number_ + 1, 1u);
+  function_ = function;
+  page().number.store(number_, std::memory_order_relaxed);
+  page().place.store(place, std::memory_order_relaxed);
+  page().function.store(function, std::memory_order_relaxed);
+  page().calls.Ring();
+}
+
+Transfer Channel::Call(Function function, const std::vector<uint64_t>& words, const std::vector<int>& descriptors) {
+  cancelled().store(0, std::memory_order_relaxed);
+  if (IsRun(function) && descriptors.empty() && PutWords(page().call, page().call_words, words)) {
+    Ring(CallPlace::kSlot, function);
+    return Transfer::kDone;
+  }
+  const Transfer sent = SendFrame(socket(), FrameKind::kCall, function, words, descriptors);
+  if (sent == Transfer::kDone) Ring(CallPlace::kSocket, function);
+  return sent;
+}
+
+Transfer Channel::TakeAnswer(WireFrame& frame) {
+  frame.kind = FrameKind::kReturn;
+  frame.function = function_;
+  frame.descriptors.clear();
+  return TakeWords(page().answer, page().answer_words, frame.words) ? Transfer::kDone : Transfer::kInvalid;
+}
+
+Transfer Channel::Receive(WireFrame& frame, const FunctionRef<bool()>* waiting,
+                          FunctionRef<std::chrono::nanoseconds()> most) {
+  if (!IsRun(function_)) return ReceiveFrame(socket(), frame, waiting);
+  Bell& bell = page().answers;
+  using Clock = std::chrono::steady_clock;
+  std::optional<Clock::time_point> first_look;
+  while (true) {
+    // Before the looks at what a ring announces.
+    const uint32_t seen = bell.count();
+    if (HasAnswer()) return TakeAnswer(frame);
+    const bool rung = spin_.Poll(bell, seen);
+    if (HasAnswer()) return TakeAnswer(frame);
+    if (HasInput(socket())) return ReceiveFrame(socket(), frame);
+    if (ended_.load(std::memory_order_acquire)) return Transfer::kClosed;
+    if (waiting != nullptr) {
+      if (!first_look) first_look = Clock::now() + kShortestSleep;
+      if (Clock::now() >= *first_look && !(*waiting)()) return Transfer::kGivenUp;
+    }
+    if (!rung) bell.Sleep(seen, std::clamp(most(), kShortestSleep, kLongestSleep));
+  }
+}
+
+void Channel::End() {
+  ended_.store(true, std::memory_order_release);
+  page().answers.Ring();
+}
+
+}  // namespace deputy::host

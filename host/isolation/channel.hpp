@@ -1,0 +1,59 @@
+// The host's end of a channel: a socket on which one call at a time is in progress, the page beside it, and the memory
+// of its runs. Runs go through the page as far as they fit there, everything else through the socket.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/file.hpp"
+#include "base/function_ref.hpp"
+#include "isolation/channel_page.hpp"
+#include "isolation/frame.hpp"
+#include "isolation/shared_memory.hpp"
+
+namespace deputy::host {
+
+class Channel {
+ public:
+  // Null where there is no descriptor or no memory. `theirs` are the descriptors for the worker: its end of the
+  // socket, and the page.
+  static std::unique_ptr<Channel> Make(std::chrono::nanoseconds spin, std::unique_ptr<Descriptor> (&theirs)[2]);
+  // The worker's thread for it ends.
+  ~Channel();
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  int socket() const { return socket_.get(); }
+  std::atomic<uint32_t>& cancelled() { return page().cancelled; }
+
+  Transfer Call(Function function, const std::vector<uint64_t>& words, const std::vector<int>& descriptors);
+  // The next message of the worker for that call, as ReceiveFrame. `waiting` is asked again after `most()` at the
+  // latest.
+  Transfer Receive(WireFrame& frame, const FunctionRef<bool()>* waiting, FunctionRef<std::chrono::nanoseconds()> most);
+  // A wait ends, because the worker has. [any-thread]
+  void End();
+
+  SharedRegion tensors;
+  std::map<uint32_t, SharedRegion> outputs;  // of runs that size their outputs, by output
+
+ private:
+  Channel(int socket, std::unique_ptr<Mapping> page, std::chrono::nanoseconds spin)
+      : socket_(socket), page_(std::move(page)), spin_(spin) {}
+  ChannelPage& page() const { return *reinterpret_cast<ChannelPage*>(page_->data()); }
+  void Ring(CallPlace place, Function function);
+  bool HasAnswer() const { return page().answered.load(std::memory_order_acquire) == number_; }
+  Transfer TakeAnswer(WireFrame& frame);
+
+  const Descriptor socket_;
+  const std::unique_ptr<Mapping> page_;
+  SpinTime spin_;
+  uint32_t number_ = 0;  // of the last call; 0 is none's
+  Function function_{};
+  std::atomic<bool> ended_{false};
+};
+
+}  // namespace deputy::host

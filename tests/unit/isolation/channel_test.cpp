@@ -1,0 +1,238 @@
+// The host's end of a channel against a worker's end that a test plays: what is in the slot, what is on the socket, and
+// what must end a wait.
+#include "isolation/channel.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace deputy::host::testing {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Clock = std::chrono::steady_clock;
+
+TEST(Bell, IsNotMissedBetweenTheLookAndTheSleep) {
+  Bell bell{};
+  const uint32_t seen = bell.count();
+  bell.Ring();
+  const Clock::time_point begin = Clock::now();
+  bell.Sleep(seen, seconds(60));
+  EXPECT_FALSE(bell.Poll(bell.count(), microseconds(0)));
+  EXPECT_TRUE(bell.Poll(seen, microseconds(0)));
+  EXPECT_LT(Clock::now() - begin, seconds(30));
+}
+
+TEST(Bell, WakesAThreadThatSleeps) {
+  Bell bell{};
+  std::thread waits([&] {
+    for (const uint32_t seen = 0; bell.count() == seen;) bell.Sleep(seen, seconds(60));
+  });
+  std::this_thread::sleep_for(milliseconds(20));
+  const Clock::time_point begin = Clock::now();
+  bell.Ring();
+  waits.join();
+  EXPECT_LT(Clock::now() - begin, seconds(30));
+}
+
+// Each side waits for the other without a limit: a ring that is lost is a hang.
+TEST(Bell, LosesNoRingOfTwoThreads) {
+  for (const std::chrono::nanoseconds spin : {microseconds(0), microseconds(1), microseconds(50)}) {
+    Bell there{}, back{};
+    constexpr uint32_t kRounds = 5000;
+    std::thread answers([&] {
+      for (uint32_t seen = 0; seen < kRounds; ++seen) {
+        while (there.count() == seen)
+          if (!there.Poll(seen, spin)) there.Sleep(seen, std::chrono::nanoseconds(-1));
+        back.Ring();
+      }
+    });
+    for (uint32_t seen = 0; seen < kRounds; ++seen) {
+      there.Ring();
+      while (back.count() == seen)
+        if (!back.Poll(seen, spin)) back.Sleep(seen, std::chrono::nanoseconds(-1));
+    }
+    answers.join();
+    EXPECT_EQ(back.count(), kRounds);
+  }
+}
+
+TEST(Bell, SleepEndsAtItsLimit) {
+  Bell bell{};
+  bell.Sleep(bell.count(), milliseconds(5));
+  EXPECT_EQ(bell.count(), 0u);
+}
+
+TEST(SpinTime, EndsWhereItIsInVainAndTriesAgain) {
+  Bell bell{};
+  const std::chrono::nanoseconds most = milliseconds(2);
+  SpinTime spin(most);
+  const auto polls = [&](uint32_t seen) {  // whether it took as long as allowed
+    const Clock::time_point begin = Clock::now();
+    const bool rung = spin.Poll(bell, seen);
+    EXPECT_EQ(rung, seen != bell.count());
+    return Clock::now() - begin >= most;
+  };
+  EXPECT_TRUE(polls(0));
+  for (int i = 0; i < 20; ++i) (void)polls(0);
+  int tries = 0;
+  constexpr int kPolls = 320;
+  for (int i = 0; i < kPolls; ++i) tries += polls(0) ? 1 : 0;
+  EXPECT_GE(tries, kPolls / 32);
+  bell.Ring();
+  for (int i = 0; i < 40; ++i) (void)polls(0);  // a try succeeds
+  EXPECT_TRUE(polls(1));
+}
+
+TEST(SpinTime, OfZeroNeverPolls) {
+  Bell bell{};
+  SpinTime spin(microseconds(0));
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(spin.Poll(bell, 0));
+  bell.Ring();
+  EXPECT_TRUE(spin.Poll(bell, 0));
+}
+
+class ChannelTest : public ::testing::TestWithParam<int> {
+ protected:
+  ChannelTest() {
+    channel_ = Channel::Make(microseconds(GetParam()), theirs_);
+    page_memory_ = Mapping::Of(theirs_[1]->get(), 0, sizeof(ChannelPage), true);
+  }
+  ChannelPage& page() { return *reinterpret_cast<ChannelPage*>(page_memory_->data()); }
+  int socket() const { return theirs_[0]->get(); }
+  void Call(Function function = Function::kExecute, const std::vector<uint64_t>& words = {1, 2, 3}) {
+    ASSERT_EQ(channel_->Call(function, words, {}), Transfer::kDone);
+  }
+  void Answer(const std::vector<uint64_t>& words) {
+    ASSERT_TRUE(PutWords(page().answer, page().answer_words, words));
+    page().answered.store(page().number.load());
+    page().answers.Ring();
+  }
+  // `then` in another thread, while the host waits without a limit or, with `limit`, until it is over.
+  Transfer ReceiveWhile(const std::function<void()>& then, milliseconds limit = milliseconds(0)) {
+    std::thread worker([&] {
+      std::this_thread::sleep_for(milliseconds(10));
+      then();
+    });
+    const Clock::time_point end = Clock::now() + limit;
+    const auto before_end = [&] { return Clock::now() < end; };
+    const auto most = [&] { return std::chrono::nanoseconds(limit.count() == 0 ? seconds(60) : limit); };
+    const FunctionRef<bool()> waiting(before_end);
+    const Transfer got = channel_->Receive(frame_, limit.count() == 0 ? nullptr : &waiting, most);
+    worker.join();
+    return got;
+  }
+
+  std::unique_ptr<Descriptor> theirs_[2];
+  std::unique_ptr<Channel> channel_;
+  std::unique_ptr<Mapping> page_memory_;
+  WireFrame frame_;
+};
+
+TEST_P(ChannelTest, RunIsInTheSlotAndSoIsItsAnswer) {
+  Call();
+  EXPECT_EQ(page().place.load(), CallPlace::kSlot);
+  EXPECT_EQ(page().function.load(), Function::kExecute);
+  std::vector<uint64_t> words;
+  ASSERT_TRUE(TakeWords(page().call, page().call_words, words));
+  EXPECT_EQ(words, (std::vector<uint64_t>{1, 2, 3}));
+  EXPECT_EQ(ReceiveWhile([&] { Answer({7, 8}); }), Transfer::kDone);
+  EXPECT_EQ(frame_.kind, FrameKind::kReturn);
+  EXPECT_EQ(frame_.function, Function::kExecute);
+  EXPECT_EQ(frame_.words, (std::vector<uint64_t>{7, 8}));
+}
+
+TEST_P(ChannelTest, LongMessagesAndOtherCallsAreOnTheSocket) {
+  for (const auto& [function, size] :
+       {std::pair{Function::kExecute, size_t{kSlotWords} + 1}, std::pair{Function::kCompile, size_t{1}}}) {
+    const std::vector<uint64_t> words(size, 5);
+    Call(function, words);
+    EXPECT_EQ(page().place.load(), CallPlace::kSocket);
+    WireFrame call;
+    ASSERT_EQ(ReceiveFrame(socket(), call), Transfer::kDone);
+    EXPECT_EQ(call.function, function);
+    EXPECT_EQ(call.words, words);
+    const auto answer = [&, as = function] {
+      SendFrame(socket(), FrameKind::kReturn, as, {9});
+      page().answers.Ring();
+    };
+    EXPECT_EQ(ReceiveWhile(answer), Transfer::kDone);
+    EXPECT_EQ(frame_.words, (std::vector<uint64_t>{9}));
+  }
+}
+
+TEST_P(ChannelTest, AnswerOfAnEarlierCallIsNoAnswer) {
+  Call();
+  Answer({1});
+  ASSERT_EQ(ReceiveWhile([] {}), Transfer::kDone);
+  Call();
+  const auto late = [&] {
+    ASSERT_TRUE(PutWords(page().answer, page().answer_words, {666}));
+    page().answered.store(page().number.load() - 1);
+    page().answers.Ring();
+  };
+  EXPECT_EQ(ReceiveWhile(late, milliseconds(50)), Transfer::kGivenUp);
+}
+
+TEST_P(ChannelTest, AnswerLongerThanTheSlotIsInvalid) {
+  Call();
+  const auto lie = [&] {
+    page().answer_words.store(kSlotWords + 1);
+    page().answered.store(page().number.load());
+    page().answers.Ring();
+  };
+  EXPECT_EQ(ReceiveWhile(lie), Transfer::kInvalid);
+}
+
+TEST_P(ChannelTest, EndOfTheWorkerEndsTheWait) {
+  Call();
+  EXPECT_EQ(ReceiveWhile([&] { channel_->End(); }), Transfer::kClosed);
+}
+
+// A worker that ends in the middle has written any state, and a hostile one puts the count back.
+TEST_P(ChannelTest, EndOfTheWorkerEndsTheWaitThoughItsCountWasPutBack) {
+  Call();
+  const auto put_back = [&] {
+    const uint32_t before = page().answers.count();
+    channel_->End();
+    reinterpret_cast<std::atomic<uint32_t>&>(page().answers).store(before);
+  };
+  EXPECT_EQ(ReceiveWhile(put_back), Transfer::kClosed);
+}
+
+TEST_P(ChannelTest, SocketThatIsClosedWithoutARingEndsTheWait) {
+  Call();
+  EXPECT_EQ(ReceiveWhile([&] { shutdown(socket(), SHUT_RDWR); }), Transfer::kClosed);
+}
+
+TEST_P(ChannelTest, RingsWithoutAMessageDoNotExtendTheLimit) {
+  Call();
+  std::atomic<bool> stop{false};
+  std::thread rings([&] {
+    while (!stop) page().answers.Ring();
+  });
+  EXPECT_EQ(ReceiveWhile([] {}, milliseconds(50)), Transfer::kGivenUp);
+  stop = true;
+  rings.join();
+}
+
+TEST_P(ChannelTest, WorkerIsToldWhenTheChannelCloses) {
+  const uint32_t seen = page().calls.count();
+  channel_.reset();
+  EXPECT_NE(page().calls.count(), seen);
+  EXPECT_EQ(page().place.load(), CallPlace::kNowhere);
+}
+
+INSTANTIATE_TEST_SUITE_P(Spin, ChannelTest, ::testing::Values(0, 50), [](const auto& given) {
+  return given.param == 0 ? std::string("None") : std::string("Some");
+});
+
+}  // namespace
+}  // namespace deputy::host::testing
