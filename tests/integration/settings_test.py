@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import shutil
-import signal
 import struct
 import subprocess
 import sys
@@ -519,8 +518,7 @@ class Effects(Settings):
         config = self.config("delegates: [{name: misbehaves, isolation: none, call_timeout: 150ms}]\n",
                              f"version: 1\nplugins: {{paths: [{self.fixture('misbehaves')}]}}\n")  # fmt: skip
         with mock.patch.dict(os.environ, FIXTURE_FAULT="compile:hang"):
-            done = self.deputy("run", self.model(), "--config", config, "--set", "debug.abort_on_hang=true",
-                               status=-signal.SIGABRT)  # fmt: skip
+            done = self.deputy("run", self.model(), "--config", config, "--set", "debug.abort_on_hang=true", status=-6)
         self.assertIn("has not returned for 150 ms", done.stderr)
 
     @shows("debug.check")

@@ -190,7 +190,7 @@ TEST(SchemaTest, MistakesInAVerificationAreRefused) {
 
 TEST(SchemaTest, R52_UnknownKeyWithoutAMatchListsWhatIsAccepted) {
   EXPECT_EQ(ProblemsOf("version: 1\ndebug: {zebra: 1}\n"),
-            "t.yaml:2:9: unknown key 'zebra' (accepted here: check, dump, dump_dir)");
+            "t.yaml:2:9: unknown key 'zebra' (accepted here: check, abort_on_hang, dump, dump_dir)");
 }
 
 TEST(SchemaTest, R52_UnknownKeyOfADelegateIsRefused) {

@@ -71,6 +71,7 @@ TEST(ShowTest, EveryValueHasItsOrigin) {
             "  level: info  # default\n"
             "debug:\n"
             "  check: false  # default\n"
+            "  abort_on_hang: false  # default\n"
             "  dump_dir: auto  # default\n");
 }
 
