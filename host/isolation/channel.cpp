@@ -1,9 +1,9 @@
 #include "isolation/channel.hpp"
 
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <utility>
 
@@ -17,8 +17,8 @@ constexpr std::chrono::nanoseconds kShortestSleep = std::chrono::milliseconds(5)
 
 // Data, or the end.
 bool HasInput(int socket) {
-  pollfd watched{socket, POLLIN, 0};
-  return poll(&watched, 1, 0) > 0;
+  char byte = 0;
+  return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || (errno != EAGAIN && errno != EINTR);
 }
 
 }  // namespace
@@ -60,7 +60,9 @@ Transfer Channel::Call(Function function, const std::vector<uint64_t>& words, co
   return sent;
 }
 
+// What is on the socket was sent before; a worker whose plugin has closed it cannot go on.
 Transfer Channel::TakeAnswer(WireFrame& frame) {
+  if (HasInput(socket())) return ReceiveFrame(socket(), frame);
   frame.kind = FrameKind::kReturn;
   frame.function = function_;
   frame.descriptors.clear();
