@@ -1,24 +1,26 @@
 #include "isolation/channel.hpp"
 
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <utility>
 
 namespace deputy::host {
 namespace {
 
-// Without a limit the socket is looked at this often: a worker that closes it may have no thread left to ring.
+// The socket is looked at after each sleep, the next of which is twice as long: a worker that closes it may have no
+// thread left to ring.
+constexpr std::chrono::nanoseconds kFirstSleep = std::chrono::milliseconds(1);
 constexpr std::chrono::nanoseconds kLongestSleep = std::chrono::milliseconds(100);
 // A worker gets this long even where the limit is over before.
-constexpr std::chrono::nanoseconds kShortestSleep = std::chrono::milliseconds(5);
+constexpr std::chrono::nanoseconds kShortestWait = std::chrono::milliseconds(5);
 
 // Data, or the end.
 bool HasInput(int socket) {
-  pollfd watched{socket, POLLIN, 0};
-  return poll(&watched, 1, 0) > 0;
+  char byte = 0;
+  return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || (errno != EAGAIN && errno != EINTR);
 }
 
 }  // namespace
@@ -60,7 +62,9 @@ Transfer Channel::Call(Function function, const std::vector<uint64_t>& words, co
   return sent;
 }
 
+// What is on the socket was sent before; a worker whose plugin has closed it cannot go on.
 Transfer Channel::TakeAnswer(WireFrame& frame) {
+  if (HasInput(socket())) return ReceiveFrame(socket(), frame);
   frame.kind = FrameKind::kReturn;
   frame.function = function_;
   frame.descriptors.clear();
@@ -73,6 +77,7 @@ Transfer Channel::Receive(WireFrame& frame, const FunctionRef<bool()>* waiting,
   Bell& bell = page().answers;
   using Clock = std::chrono::steady_clock;
   std::optional<Clock::time_point> first_look;
+  std::chrono::nanoseconds longest = kFirstSleep;
   while (true) {
     // Before the looks at what a ring announces.
     const uint32_t seen = bell.count();
@@ -82,10 +87,12 @@ Transfer Channel::Receive(WireFrame& frame, const FunctionRef<bool()>* waiting,
     if (HasInput(socket())) return ReceiveFrame(socket(), frame);
     if (ended_.load(std::memory_order_acquire)) return Transfer::kClosed;
     if (waiting != nullptr) {
-      if (!first_look) first_look = Clock::now() + kShortestSleep;
+      if (!first_look) first_look = Clock::now() + kShortestWait;
       if (Clock::now() >= *first_look && !(*waiting)()) return Transfer::kGivenUp;
     }
-    if (!rung) bell.Sleep(seen, std::clamp(most(), kShortestSleep, kLongestSleep));
+    if (rung) continue;
+    bell.Sleep(seen, std::clamp(most(), kFirstSleep, longest));
+    longest = std::min(2 * longest, kLongestSleep);
   }
 }
 

@@ -212,6 +212,25 @@ TEST_P(ChannelTest, SocketThatIsClosedWithoutARingEndsTheWait) {
   EXPECT_EQ(ReceiveWhile([&] { shutdown(socket(), SHUT_RDWR); }), Transfer::kClosed);
 }
 
+TEST_P(ChannelTest, AnswerOfAWorkerThatHasClosedItsSocketIsTheEnd) {
+  Call();
+  const auto close_and_answer = [&] {
+    theirs_[0].reset();
+    Answer({7});
+  };
+  EXPECT_EQ(ReceiveWhile(close_and_answer), Transfer::kClosed);
+}
+
+TEST_P(ChannelTest, MessagesOnTheSocketComeBeforeTheAnswerInTheSlot) {
+  Call();
+  SendFrame(socket(), FrameKind::kNotice, Function::kLog, {5});
+  Answer({7});
+  ASSERT_EQ(ReceiveWhile([] {}), Transfer::kDone);
+  EXPECT_EQ(frame_.kind, FrameKind::kNotice);
+  ASSERT_EQ(ReceiveWhile([] {}), Transfer::kDone);
+  EXPECT_EQ(frame_.kind, FrameKind::kReturn);
+}
+
 TEST_P(ChannelTest, RingsWithoutAMessageDoNotExtendTheLimit) {
   Call();
   std::atomic<bool> stop{false};
