@@ -10,6 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/file_size_signal.hpp"
+
 namespace deputy::host {
 namespace {
 
@@ -25,6 +27,7 @@ Status NoMemory(uint64_t size) {
 Result<std::unique_ptr<Descriptor>> UnsealedMemory(uint64_t size) {
   auto file = std::make_unique<Descriptor>(memfd_create("deputy", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (file->get() < 0) return NoMemory(size);
+  const FileSizeSignalBlock block;
   if (ftruncate(file->get(), static_cast<off_t>(size)) != 0) return NoMemory(size);
   return file;
 }
@@ -45,6 +48,7 @@ Mapping::~Mapping() { munmap(base_, size_ + skipped_); }
 
 Result<std::unique_ptr<Descriptor>> SealedCopy(std::span<const uint8_t> bytes) {
   DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Descriptor> file, UnsealedMemory(0));
+  const FileSizeSignalBlock block;
   for (size_t done = 0; done < bytes.size();) {
     const ssize_t put = write(file->get(), bytes.data() + done, bytes.size() - done);
     if (put < 0 && errno != EINTR) return NoMemory(bytes.size());

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -248,6 +249,70 @@ TEST(ApplicationFault, R130_AWorkerIsNotStartedAgainFromAFileThatWasReplaced) {
   EXPECT_TRUE(ChildProcesses().empty());
   EXPECT_EQ(log.Count("was started again"), 0u) << log.text();
   EXPECT_GE(log.Count("is no longer the file that was checked"), 1u) << log.text();
+}
+
+// x, y float32 [64,65] -> z, broadcast; with weights, and two Relus.
+std::vector<std::vector<float>> SmallAnswers(const Context& context) {
+  const Model model = Built(DEPUTY_TEST_MODELS "/small.onnx", context);
+  Session session = SessionOf(model);
+  std::vector<Tensor> inputs, outputs;
+  for (int input = 0; input < 2; ++input) {
+    inputs.push_back(*Tensor::Allocate(DType::kFloat32, {64, 65}));
+    float next = static_cast<float>(input);
+    for (float& value : inputs.back().mutable_values<float>()) value = std::fmod(next += 0.37f, 2.0f) - 1;
+  }
+  std::vector<std::vector<float>> answers;
+  for (int run = 0; run < 3; ++run) {
+    const Status status = session.Predict(inputs, &outputs);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    for (const Tensor& output : outputs) answers.push_back(Values(output));
+  }
+  return answers;
+}
+
+TEST(ApplicationFault, R104_APluginChangesNoConstants) {
+  const LogLines log(LogLevel::kInfo);
+  const std::vector<std::vector<float>> wanted = SmallAnswers(WithPlugin("no_such, enabled: false"));
+  setenv("FIXTURE_FAULT", "execute:write_constant", 1);
+  EXPECT_EQ(SmallAnswers(WithPlugin("misbehaves, isolation: process")), wanted);
+  unsetenv("FIXTURE_FAULT");
+  EXPECT_GE(log.Count("its worker process was ended by SIGSEGV"), 1u) << log.text();
+}
+
+TEST(ApplicationFault, R109_AWorkerThatWritesLateChangesNoAnswer) {
+  const Context context = WithPlugin("writes_late, isolation: process");
+  const Model model = Built(kRelu, context);
+  Session session = SessionOf(model);
+  std::vector<std::vector<Tensor>> kept;
+  for (int run = 0; run < 5; ++run) {
+    std::vector<Tensor>& outputs = kept.emplace_back();
+    ASSERT_TRUE(session.Predict({Input()}, &outputs).ok());
+    EXPECT_EQ(Values(outputs[0]), kAnswer);
+  }
+  std::this_thread::sleep_for(milliseconds(60));  // it writes after 20
+  for (const std::vector<Tensor>& outputs : kept) EXPECT_EQ(Values(outputs[0]), kAnswer);
+}
+
+TEST(ApplicationFault, R64_ADeviceThatIsInUseIsAbsentForASecondEntry) {
+  const LogLines log(LogLevel::kInfo);
+  for (const std::string isolation : {"none", "process"}) {
+    const host::TempFolder folder;
+    setenv("FIXTURE_DEVICE", (folder.path() / "device").c_str(), 1);
+    Result<Context> context = Context::FromYamlText(
+        "t.yaml", "version: 1\nplugins: {paths: [" DEPUTY_TEST_FIXTURES
+                  "], sandbox: false}\ncache: {dir: 'off'}\n"
+                  "delegates:\n  - {name: first, delegate: exclusive, isolation: " +
+                      isolation + "}\n  - {name: second, delegate: exclusive, isolation: " + isolation + "}\n");
+    ASSERT_TRUE(context.ok()) << context.status().ToString();
+    const Model model = Built(kRelu, *context);
+    Session session = SessionOf(model);
+    EXPECT_EQ(Answer(session, Input()), kAnswer);
+    const Result<PlacementReport> placement = session.Placement();
+    ASSERT_TRUE(placement.ok());
+    EXPECT_EQ(placement->partitions.at(0).delegate, "first");
+    unsetenv("FIXTURE_DEVICE");
+  }
+  EXPECT_EQ(log.Count("the device is in use"), 2u) << log.text();
 }
 
 TEST(ApplicationFault, R131_AnInputThatEndsTheWorkerCostsOtherModelsNothing) {

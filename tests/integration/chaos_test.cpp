@@ -1,5 +1,5 @@
 // Every fault of a plugin in every call of it, one after the other in one application: the answer is right, and neither
-// a process nor a descriptor, a thread or memory is left. tests/faults/chaos.sh repeats it.
+// a process nor a descriptor, a thread or memory is left. `faults_test --gtest_filter=Chaos.* --gtest_repeat=20`.
 #include <gtest/gtest.h>
 
 #include <algorithm>

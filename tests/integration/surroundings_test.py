@@ -95,15 +95,15 @@ class Surroundings(FaultRun):
     def test_a_limit_of_file_sizes_costs_the_cache_and_no_answer(self):
         self.add("able")
 
-        def limited(size):
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # by default the kernel ends the program
+        def limited(size, handling):
+            signal.signal(signal.SIGXFSZ, handling)  # by default it ends a program
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
-        for size in (0, 1, 100):
-            with self.subTest(size):
+        for size, handling in itertools.product((0, 1, 100), (signal.SIG_IGN, signal.SIG_DFL)):
+            with self.subTest(size, handling=handling):
                 # Shared memory has the limit, too, so that a worker process may not be there either.
-                config = self.config("able", self.scratch / f"cache{size}")
-                done = self.run_it(self.command(config=config), lambda: limited(size))
+                config = self.config("able", self.scratch / f"cache{size}{handling.name}")
+                done = self.run_it(self.command(config=config), lambda: limited(size, handling))
                 self.right(done)
                 self.assertIn("cannot be written", done.stderr)
 

@@ -237,6 +237,7 @@ const Row kRows[] = {
     {"progress_beyond_end", "compiled", "", "", "numerics.Relu"},
     {"wrong_open_extents", "compiled", "", "", "shapes.allocated"},
     {"narrow_and_wrong", "compiled", "", "", "numerics.Relu: what it takes is searched for"},
+    {"exclusive", "compiled", "", "R64", "sound: its device is asked for, in the environment"},
     {"misbehaves", "compiled", "", "R96", "sound: its faults are asked for, in the environment"},
     {"escapes", "compiled", "", "", "sound: what it tries is asked for, in the environment"},
     {"takes_open_extents", "compiled", "", "", "sound"},
