@@ -205,7 +205,6 @@ class Walk {
   // again, until no round changes them; once the budget is spent, all states are untyped, which no round changes.
   Status VisitLoop(Node& node) {
     if (node.regions.size() != 1) return Error(StatusCode::kModel, "expected one body, got {}", node.regions.size());
-    if (node.regions[0].name != "body") return Error(StatusCode::kModel, "the attribute body is required");
     const Region whole = node.regions[0];
     DEPUTY_ASSIGN_OR_RETURN(const LoopForm form, LoopFormOf(node, *whole.body));
     std::vector<ValueType> entries;

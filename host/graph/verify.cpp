@@ -126,6 +126,7 @@ class Verifier {
         return Error(StatusCode::kModel, "the attributes then_branch and else_branch are required");
       case OpKind::kLoop:
       case OpKind::kScan:
+      case OpKind::kSequenceMap:
         if (node.regions.size() == 1 && has("body")) return {};
         return Error(StatusCode::kModel, "the attribute body is required, and no other graph");
       default:

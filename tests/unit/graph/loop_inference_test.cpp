@@ -46,17 +46,6 @@ TEST(InferLoop, AnExtentThatARoundChangesIsNotKnown) {
   EXPECT_EQ(TypeOfLast(2).dims, (std::vector<int64_t>{kUnknownDim, 4}));
 }
 
-TEST(InferLoop, ABodyOfAnotherNameIsRefused) {
-  Graph graph;
-  const ValueId start = graph.AddValue("start", {DType::kFloat32, true, {1, 4}});
-  graph.inputs = {start};
-  graph.outputs = {AddLoops(graph, start, 1)};
-  graph.nodes[0].regions[0].name = "bodz";
-  const Status status = InferGraph(graph, InferenceOptions());
-  EXPECT_EQ(status.code(), StatusCode::kModel);
-  EXPECT_NE(status.ToString().find("the attribute body is required"), std::string::npos) << status.ToString();
-}
-
 // The first state of two changes, the last one does not.
 TEST(InferLoop, AnyStateThatChangesTypesTheBodyAgain) {
   Graph graph;

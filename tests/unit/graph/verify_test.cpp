@@ -53,6 +53,7 @@ TEST_F(VerifyGraphTest, R28_ARegionHasTheNameThatItsOperatorGivesIt) {
       {"If", {"then_branch", "else_branch"}, "the attributes then_branch and else_branch are required"},
       {"Loop", {"body"}, "the attribute body is required, and no other graph"},
       {"Scan", {"body"}, "the attribute body is required, and no other graph"},
+      {"SequenceMap", {"body"}, "the attribute body is required, and no other graph"},
   };
   const auto refused = [&](const std::vector<std::string>& names) {
     node.regions.clear();
