@@ -105,6 +105,11 @@ class Quarantine(unittest.TestCase):
         self.assertEqual(self.listed(), [])
         self.assertEqual(self.deputy("quarantine", "ls").stdout, "no plugin is quarantined\n")
 
+    def test_a_probe_that_the_system_ends_is_no_fault(self):
+        self.add("killed_in_constructor")
+        self.assertEqual(self.scan()[0]["killed_in_constructor.so"]["rule"], "probe-killed")
+        self.assertEqual(self.listed(), [])
+
     def test_a_cleared_plugin_is_run_again(self):
         self.add("hang_in_init")
         self.add("crash_in_constructor")

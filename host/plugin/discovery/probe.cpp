@@ -108,6 +108,8 @@ std::chrono::nanoseconds StarvedFor(pid_t probe, std::chrono::milliseconds timeo
 
 Rejection EndedWithoutAnswer(const std::optional<int>& status, const ProbeStream& stream) {
   const char* when = TextOf(stream.stage());
+  if (status && WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL)
+    return {RejectReason::kProbeKilled, fmt::format("was ended by SIGKILL {}", when)};
   if (status && WIFSIGNALED(*status))
     return {RejectReason::kProbeCrashed, fmt::format("crashed with {} {}", SignalName(WTERMSIG(*status)), when)};
   if (stream.pending() != 0)

@@ -29,6 +29,7 @@ std::string_view NameOf(RejectReason reason) {
     case RejectReason::kProbeExited: return "probe-exited";
     case RejectReason::kProbeTimedOut: return "probe-timed-out";
     case RejectReason::kProbeStarved: return "probe-starved";
+    case RejectReason::kProbeKilled: return "probe-killed";
     case RejectReason::kProbeGarbage: return "probe-garbage";
     case RejectReason::kLoadFailed: return "load-failed";
     case RejectReason::kThrew: return "threw";

@@ -38,6 +38,7 @@ enum class RejectReason : uint32_t {
   kProbeExited,  // ended without an answer
   kProbeTimedOut,
   kProbeStarved,  // no answer in time, but the probe waited for a processor for much of it
+  kProbeKilled,   // ended by SIGKILL, as by a system that lacks memory
   kProbeGarbage,  // answered, but not in the protocol
   kLoadFailed,    // the dynamic linker's refusal: a missing dependency, an undefined symbol
   kThrew,         // an exception left a function of the plugin
