@@ -178,6 +178,28 @@ TEST(ApplicationFault, R120_ASessionIsDestroyedDuringItsRun) {
   EXPECT_TRUE(ChildProcesses().empty());
 }
 
+TEST(ApplicationFault, ASecondThreadOfASessionIsRefused) {
+  const LogLines log(LogLevel::kOff);
+  const Context context = WithPlugin("hangs_in_execute, isolation: process, timeout: 500ms");
+  const Model model = Built(kRelu, context);
+  Session session = SessionOf(model);
+  std::atomic<bool> ended{false};
+  std::thread first([&] {
+    EXPECT_EQ(Answer(session, Input()), kAnswer);  // by the CPU, after the limit
+    ended = true;
+  });
+  std::this_thread::sleep_for(milliseconds(100));
+  Status refused;
+  while (!ended && refused.ok()) {
+    std::vector<Tensor> outputs;
+    refused = session.Predict({Input()}, &outputs);
+  }
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(refused.ToString().find("another thread uses the session"), std::string::npos) << refused.ToString();
+  first.join();
+  EXPECT_EQ(Answer(session, Input()), kAnswer);
+}
+
 TEST_P(ApplicationFaults, R97_ContextsOfTwoThreadsStartOnePluginAtOnce) {
   for (int round = 0; round < 10; ++round) {
     std::atomic<int> ready{0}, right{0};
