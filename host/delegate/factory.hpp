@@ -29,8 +29,10 @@ struct OpenRequest {
   bool check = false;                         // check everything against the contract; costs time and memory
   int32_t priority = 0;                       // of its calls against those of others on the device; a hint
   DType precision = DType::kUndefined;        // in which its nodes compute; undefined: its own choice
-  // After which a load-time call is reported that has not returned; zero: none is.
+  // After which a load-time call is reported that has not returned, and the process ended if that is wanted; zero: no
+  // call is watched.
   std::chrono::milliseconds call_timeout{};
+  bool abort_on_hang = false;
   // How far a compilation is, from 0 to 1000, and its step; may be empty. [any-thread]
   std::function<void(uint32_t permille, const std::string& step)> progress = {};
 };

@@ -12,7 +12,6 @@
 #include "cpu/delegate.hpp"
 #include "partition/cost_policy.hpp"
 #include "partition/helpers.hpp"
-#include "plugin/checks/call_watchdog.hpp"
 #include "plugin/discovery/registry.hpp"
 #include "runtime/context_state.hpp"
 #include "runtime/dump.hpp"
@@ -49,7 +48,6 @@ class EngineBuilder {
   Result<std::shared_ptr<Engine>> Run() {
     const Config& config = state_.config;
     ApplyLogLevels(config.log);
-    SetHangAction(*config.debug.abort_on_hang ? HangAction::kAbort : HangAction::kReport);
     if (!state_.config_note.empty()) Log(LogLevel::kInfo, "{}", state_.config_note);
     engine_->progress = state_.progress;
     for (const std::string& warning : state_.config_warnings) Log(LogLevel::kWarning, "{}", warning);
@@ -286,6 +284,7 @@ class EngineBuilder {
     if (!IsIsolated(entry, provider, trusts_all)) {
       OpenRequest watched = request;
       watched.call_timeout = entry.call_timeout;
+      watched.abort_on_hang = *state_.config.debug.abort_on_hang;
       return registry_.Open(watched);
     }
     DEPUTY_ASSIGN_OR_RETURN(const LoadedPlugin::Expected file, registry_.FileOf(entry.delegate));

@@ -65,13 +65,12 @@ PartitionSpec FirstPartition(Delegate& delegate, const Graph& graph, const Graph
   } else {
     std::vector<Verdict> verdicts(graph.nodes.size());
     if (!delegate.QuerySupport(view, verdicts).ok()) return first;
-    const auto supported = std::find_if(verdicts.begin(), verdicts.end(),
-                                        [](const Verdict& verdict) { return verdict.reason == Reason::kSupported; });
+    const auto supported =
+        std::find_if(verdicts.begin(), verdicts.end(), [](const Verdict& verdict) { return verdict.supported(); });
     if (supported != verdicts.end()) first.nodes = {static_cast<NodeId>(supported - verdicts.begin())};
   }
   first.name = "trial";
-  first.inputs.clear();
-  first.outputs.clear();
+  if (!first.inputs.empty() || !first.outputs.empty()) return first;  // the delegate's own order
   for (const NodeId id : first.nodes) {
     const Node& node = graph.nodes[id];
     for (const ValueId input : node.inputs)

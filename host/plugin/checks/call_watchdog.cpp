@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/log.hpp"
+#include "plugin/checks/text.hpp"
 
 namespace deputy::host {
 
@@ -22,11 +23,6 @@ class CallWatchdog {
   static CallWatchdog& Instance() {
     static auto* const watchdog = new CallWatchdog;
     return *watchdog;
-  }
-
-  void SetAction(HangAction action) {
-    const std::lock_guard lock(mutex_);
-    action_ = action;
   }
 
   void Add(WatchedCall& call) {
@@ -62,18 +58,19 @@ class CallWatchdog {
     while (true) {
       const Clock::time_point now = Clock::now();
       std::string late;
+      HangAction action = HangAction::kReport;
       wakes_ = Clock::time_point::max();
       for (WatchedCall* call = first_; call != nullptr && late.empty(); call = call->next_) {
         if (call->reported_) continue;
         if (call->due_ <= now) {
           call->reported_ = true;
           late = call->Text();
+          action = call->limit_.action;
         } else {
           wakes_ = std::min(wakes_, call->due_);
         }
       }
       if (!late.empty()) {
-        const HangAction action = action_;
         lock.unlock();
         Log(LogLevel::kError, "{}", late);
         if (action == HangAction::kAbort) std::abort();
@@ -90,27 +87,22 @@ class CallWatchdog {
   std::condition_variable changed_;
   WatchedCall* first_ = nullptr;
   Clock::time_point wakes_ = Clock::time_point::max();
-  HangAction action_ = HangAction::kReport;
   bool started_ = false;
 };
 
-void SetHangAction(HangAction action) { CallWatchdog::Instance().SetAction(action); }
-
-WatchedCall::WatchedCall(std::chrono::milliseconds limit, std::string_view label, std::string_view function,
+WatchedCall::WatchedCall(const CallLimit& limit, std::string_view label, std::string_view function,
                          std::string_view place)
-    : limit_(limit), label_(label), function_(function), place_(place), due_(CallWatchdog::Clock::now() + limit) {
-  if (limit_.count() != 0) CallWatchdog::Instance().Add(*this);
+    : limit_(limit), label_(label), function_(function), place_(place), due_(CallWatchdog::Clock::now() + limit.time) {
+  if (limit_.time.count() != 0) CallWatchdog::Instance().Add(*this);
 }
 
 WatchedCall::~WatchedCall() {
-  if (limit_.count() != 0) CallWatchdog::Instance().Remove(*this);
+  if (limit_.time.count() != 0) CallWatchdog::Instance().Remove(*this);
 }
 
 std::string WatchedCall::Text() const {
-  const std::string time =
-      limit_.count() % 1000 == 0 ? fmt::format("{} s", limit_.count() / 1000) : fmt::format("{} ms", limit_.count());
   return fmt::format("{}: {}: {}{}has not returned for {}, and cannot be ended in this process", label_, function_,
-                     place_, place_.empty() ? "" : ": ", time);
+                     place_, place_.empty() ? "" : ": ", TimeText(limit_.time));
 }
 
 }  // namespace deputy::host

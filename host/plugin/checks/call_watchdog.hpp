@@ -8,19 +8,21 @@
 
 namespace deputy::host {
 
-// What is done about a call that has not returned in time.
+// What is done about a call that has not returned in time; a report is made in both cases.
 enum class HangAction { kReport, kAbort };
 
-// For all calls that begin afterwards: a report, or a report and the end of the process by SIGABRT. [any-thread]
-void SetHangAction(HangAction action);
+// How long a call may take; zero: it is not watched.
+struct CallLimit {
+  std::chrono::milliseconds time{};
+  HangAction action = HangAction::kReport;
+};
 
-// A call that is in progress while this lives. Once `limit` has passed, one line of log at the level of errors names
-// it: "plugin com.example.npu (npu.so): compile: has not returned for 30 s". Zero: it is not watched. `label`,
-// `function` and `place` outlive it. [any-thread]
+// A call that is in progress while this lives. Once its time has passed, one line of log at the level of errors names
+// it: "plugin com.example.npu (npu.so): compile: has not returned for 30 s"; kAbort ends the process then by SIGABRT.
+// `label`, `function` and `place` outlive it. [any-thread]
 class WatchedCall {
  public:
-  WatchedCall(std::chrono::milliseconds limit, std::string_view label, std::string_view function,
-              std::string_view place);
+  WatchedCall(const CallLimit& limit, std::string_view label, std::string_view function, std::string_view place);
   ~WatchedCall();
   WatchedCall(const WatchedCall&) = delete;
   WatchedCall& operator=(const WatchedCall&) = delete;
@@ -29,7 +31,7 @@ class WatchedCall {
   friend class CallWatchdog;
   std::string Text() const;
 
-  const std::chrono::milliseconds limit_;
+  const CallLimit limit_;
   const std::string_view label_, function_, place_;
   const std::chrono::steady_clock::time_point due_;
   bool reported_ = false;

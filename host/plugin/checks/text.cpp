@@ -54,4 +54,9 @@ CopiedText CopyText(const deputy_str& text, size_t limit) {
   return {std::move(copy), ""};
 }
 
+std::string TimeText(std::chrono::milliseconds time) {
+  if (time.count() % 1000 == 0) return fmt::format("{} s", time.count() / 1000);
+  return fmt::format("{} ms", time.count());
+}
+
 }  // namespace deputy::host

@@ -1,6 +1,8 @@
-// Text that comes from plugins: checked for UTF-8, bounded, and made harmless before it reaches a terminal.
+// Text that comes from plugins, checked for UTF-8, bounded, and made harmless before it reaches a terminal; and texts
+// of messages about them.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -17,6 +19,9 @@ bool IsPluginName(std::string_view text);
 
 // At most `limit` bytes, whole characters; unprintable ones become spaces, invalid bytes '?'.
 std::string CleanText(std::string_view text, size_t limit = 1024);
+
+// "2 s", "2500 ms"
+std::string TimeText(std::chrono::milliseconds time);
 
 // A copy of `text` of at most `limit` bytes, or why there is none ("is not UTF-8").
 struct CopiedText {

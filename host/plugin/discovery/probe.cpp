@@ -86,11 +86,6 @@ bool Drain(int fd, Consume consume) {
   return true;
 }
 
-std::string TimeText(std::chrono::milliseconds time) {
-  if (time.count() % 1000 == 0) return fmt::format("{} s", time.count() / 1000);
-  return fmt::format("{} ms", time.count());
-}
-
 std::string SignalName(int signal) {
   const char* name = sigabbrev_np(signal);
   return name == nullptr ? fmt::format("signal {}", signal) : fmt::format("SIG{}", name);

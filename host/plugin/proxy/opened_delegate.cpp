@@ -31,7 +31,7 @@ OpenedDelegate::OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deput
       compile_only_(request.compile_only),
       priority_(request.priority),
       precision_(static_cast<deputy_dtype>(request.precision)),
-      call_timeout_(request.call_timeout),
+      call_limit_{request.call_timeout, request.abort_on_hang ? HangAction::kAbort : HangAction::kReport},
       progress_(request.progress) {
   if (!is_serial()) return;
   limiter_ = &plugin_->LimiterOf(*table_);

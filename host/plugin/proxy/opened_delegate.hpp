@@ -82,13 +82,13 @@ class OpenedDelegate {
   Status CallLoading(const char* function, const deputy_graph* graph, Function&& call,
                      const CallDetail& detail = {}) const {
     const LoadTurn turn(*this);
-    const WatchedCall watched(call_timeout_, plugin_->label(), function, detail.place);
+    const WatchedCall watched(call_limit_, plugin_->label(), function, detail.place);
     return Call(function, graph, std::forward<Function>(call), detail);
   }
   template <class Function>
   void CallVoidLoading(const char* function, Function&& call, std::string_view place = {}) const {
     const LoadTurn turn(*this);
-    const WatchedCall watched(call_timeout_, plugin_->label(), function, place);
+    const WatchedCall watched(call_limit_, plugin_->label(), function, place);
     CallVoid(function, std::forward<Function>(call), place);
   }
 
@@ -141,7 +141,7 @@ class OpenedDelegate {
   bool compile_only_;
   int32_t priority_;
   deputy_dtype precision_;
-  std::chrono::milliseconds call_timeout_;
+  CallLimit call_limit_;
   std::function<void(uint32_t, const std::string&)> progress_;
   deputy_instance* instance_ = nullptr;
 };
