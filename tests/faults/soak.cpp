@@ -5,10 +5,7 @@
 //
 // --kill-every is in milliseconds of runs. A delegate that fails often is not used for a while, or not for some
 // partitions any more; a new context is made then, which uses it again.
-#include <signal.h>
-
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -17,11 +14,11 @@
 #include <random>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "deputy/deputy.hpp"
 #include "support/process_state.hpp"
+#include "support/worker_killer.hpp"
 
 namespace deputy {
 namespace {
@@ -42,31 +39,6 @@ struct Options {
 void Check(const Status& status, const char* what) {
   if (!status.ok()) Fail(std::string(what) + ": " + status.ToString());
 }
-
-// Kills the workers of this process in turn.
-class Killer {
- public:
-  explicit Killer(std::chrono::milliseconds every)
-      : thread_([this, every] {
-          for (size_t turn = 0; !ended_; ++turn) {
-            std::this_thread::sleep_for(every);
-            if (paused_) continue;
-            const std::vector<pid_t> workers = ChildProcesses();
-            if (!workers.empty() && kill(workers[turn % workers.size()], SIGKILL) == 0) ++killed_;
-          }
-        }) {}
-  ~Killer() {
-    ended_ = true;
-    thread_.join();
-  }
-  void Pause(bool paused) { paused_ = paused; }
-  size_t killed() const { return killed_; }
-
- private:
-  std::atomic<bool> ended_{false}, paused_{false};
-  std::atomic<size_t> killed_{0};
-  std::thread thread_;
-};
 
 // A model in a context of its own.
 struct Opened {
@@ -178,7 +150,7 @@ int Main(int count, char** arguments) {
     }
   }
   const std::string entry = "{name: " + options.delegate + ", isolation: process}";
-  Killer killer(options.kill_every);
+  WorkerKiller killer(options.kill_every);
   std::optional<Opened> opened;
   std::optional<ProcessState> first;
   ProcessState last;

@@ -18,6 +18,7 @@
 #include "plugin/discovery/table_check.hpp"
 #include "plugin/proxy/graph_handle.hpp"
 #include "plugin/proxy/host_services.hpp"
+#include "support/plain_calls.hpp"
 #include "support/test_graph.hpp"
 
 namespace deputy::fuzz {
@@ -184,26 +185,10 @@ class Caller {
   }
 
   void Run(const deputy_delegate& delegate, deputy_context* context) {
-    static constexpr int64_t kCount = 4;
-    std::vector<float> in(kCount, 1.0f), out(kCount, -1.0f);
-    deputy_tensor input{}, output{};
-    input.struct_size = sizeof input;
-    input.dtype = DEPUTY_DTYPE_FLOAT32;
-    input.rank = 1;
-    input.dims = &kCount;
-    input.byte_size = in.size() * sizeof(float);
-    output = input;
-    input.data = in.data();
-    output.data = out.data();
-    const deputy_tensor *const inputs[] = {&input}, *const outputs[] = {&output};
-    deputy_run_args args{};
-    args.struct_size = sizeof args;
-    args.input_count = args.output_count = 1;
-    args.inputs = inputs;
-    args.outputs = outputs;
-    args.run = 1;
-    static_cast<void>(Took(delegate.execute(context, &args)));
-    Require(in == std::vector<float>(kCount, 1.0f), "a worker does not change inputs");
+    std::vector<float> in(4, 1.0f), out(4, -1.0f);
+    const plain::PlainRun run(in.data(), out.data(), in.size());
+    static_cast<void>(Took(delegate.execute(context, &run.args)));
+    Require(in == std::vector<float>(4, 1.0f), "a worker does not change inputs");
   }
 
   const deputy_plugin& plugin_;

@@ -26,10 +26,10 @@ using std::chrono::milliseconds;
 
 const std::string kRelu = DEPUTY_TEST_MODELS "/relu.onnx";  // x float32 [2,3] -> y
 
-Context WithPlugin(const std::string& entry) {
-  Result<Context> context = Context::FromYamlText("t.yaml", "version: 1\nplugins: {paths: [" DEPUTY_TEST_FIXTURES
-                                                            "]}\ncache: {dir: 'off'}\ndelegates: [{name: " +
-                                                                entry + "}]\n");
+// `entry`: the name of a delegate and its settings; `plugins`: settings of the plugins.
+Context WithPlugin(const std::string& entry, const std::string& plugins = "paths: [" DEPUTY_TEST_FIXTURES "]") {
+  Result<Context> context = Context::FromYamlText(
+      "t.yaml", "version: 1\nplugins: {" + plugins + "}\ncache: {dir: 'off'}\ndelegates: [{name: " + entry + "}]\n");
   EXPECT_TRUE(context.ok()) << context.status().ToString();
   return *std::move(context);
 }
@@ -257,9 +257,7 @@ TEST(ApplicationFault, R130_AWorkerIsNotStartedAgainFromAFileThatWasReplaced) {
   const host::TempFolder folder;
   const std::filesystem::path file = folder.path() / "good.so";
   std::filesystem::copy(DEPUTY_TEST_FIXTURES "/good.so", file);
-  const Context context =
-      *Context::FromYamlText("t.yaml", "version: 1\nplugins: {paths: [" + folder.path().string() +
-                                           "]}\ncache: {dir: 'off'}\ndelegates: [{name: good, isolation: process}]\n");
+  const Context context = WithPlugin("good, isolation: process", "paths: [" + folder.path().string() + "]");
   const Model model = Built(kRelu, context);
   Session session = SessionOf(model);
   ASSERT_EQ(Answer(session, Input()), kAnswer);
@@ -322,13 +320,10 @@ TEST(ApplicationFault, R64_ADeviceThatIsInUseIsAbsentForASecondEntry) {
   for (const std::string isolation : {"none", "process"}) {
     const host::TempFolder folder;
     setenv("FIXTURE_DEVICE", (folder.path() / "device").c_str(), 1);
-    Result<Context> context = Context::FromYamlText(
-        "t.yaml", "version: 1\nplugins: {paths: [" DEPUTY_TEST_FIXTURES
-                  "], sandbox: false}\ncache: {dir: 'off'}\n"
-                  "delegates:\n  - {name: first, delegate: exclusive, isolation: " +
-                      isolation + "}\n  - {name: second, delegate: exclusive, isolation: " + isolation + "}\n");
-    ASSERT_TRUE(context.ok()) << context.status().ToString();
-    const Model model = Built(kRelu, *context);
+    const std::string settings = ", delegate: exclusive, isolation: " + isolation;
+    const Context context = WithPlugin("first" + settings + "}, {name: second" + settings,
+                                       "paths: [" DEPUTY_TEST_FIXTURES "], sandbox: false");
+    const Model model = Built(kRelu, context);
     Session session = SessionOf(model);
     EXPECT_EQ(Answer(session, Input()), kAnswer);
     const Result<PlacementReport> placement = session.Placement();

@@ -18,6 +18,7 @@
 #include "deputy/deputy.hpp"
 #include "deputy/sdk/in_process.hpp"
 #include "support/digits.hpp"
+#include "support/process_state.hpp"
 
 extern "C" const deputy_plugin* IsolatedPlugin(const char* worker, const char* file, std::shared_ptr<void>* keep);
 
@@ -69,15 +70,6 @@ class IsolatedModels : public testing::TestWithParam<const char*> {
     EXPECT_TRUE(status.ok()) << status.ToString();
     return model;
   }
-  static std::vector<pid_t> Workers() {
-    std::vector<pid_t> workers;
-    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
-      std::ifstream list(thread.path() / "children");
-      for (pid_t child = 0; list >> child;) workers.push_back(child);
-    }
-    return workers;
-  }
-
   LogLines log_;
 };
 
@@ -111,8 +103,10 @@ size_t MappedForReading(const std::vector<pid_t>& workers, size_t least) {
   return count;
 }
 
-TEST_P(IsolatedModels, TensorsOfTheModelAreReadInPlace) {
-  if (std::string(GetParam()) == "null") GTEST_SKIP() << "it runs nothing";
+// Of plugins that run a part of the model.
+class IsolatedTensors : public IsolatedModels {};
+
+TEST_P(IsolatedTensors, TensorsOfTheModelAreReadInPlace) {
   const Result<Context> context = Context::FromYamlText(
       "test.yaml", "version: 1\nplugins: {paths: ['" DEPUTY_TEST_PLUGINS
                    "'], trust: any}\ncache: {dir: \"off\"}\nplacement: {policy: priority}\ndelegates: [{name: " +
@@ -125,12 +119,12 @@ TEST_P(IsolatedModels, TensorsOfTheModelAreReadInPlace) {
   Session session = *model.CreateSession();
   const std::vector<float> expected = Answer(session, pictures);
   // The arena of the graph, if the delegate does not own all of it.
-  const size_t before = MappedForReading(Workers(), pictures.byte_size());
+  const size_t before = MappedForReading(ChildProcesses(), pictures.byte_size());
   Result<Tensor> own = model.AllocateTensor(pictures.dtype(), pictures.shape());
   ASSERT_TRUE(own.ok()) << own.status().ToString();
   std::memcpy(own->mutable_data(), pictures.data(), pictures.byte_size());
   EXPECT_EQ(Answer(session, *own), expected);
-  EXPECT_EQ(MappedForReading(Workers(), pictures.byte_size()), before + 1);
+  EXPECT_EQ(MappedForReading(ChildProcesses(), pictures.byte_size()), before + 1);
   EXPECT_EQ(log_.Count("cannot be shared"), 0u) << log_.text();
 }
 
@@ -154,7 +148,7 @@ TEST_P(IsolatedModels, AnswerComesFromTheCpuOnceTheWorkerIsKilled) {
   Session session = *model.CreateSession();
   const Tensor pictures = Pictures(3);
   const std::vector<float> before = Answer(session, pictures);
-  const std::vector<pid_t> workers = Workers();
+  const std::vector<pid_t> workers = ChildProcesses();
   ASSERT_EQ(workers.size(), 1u);
   kill(workers.front(), SIGKILL);
   const std::vector<float> after = Answer(session, pictures);
@@ -163,6 +157,9 @@ TEST_P(IsolatedModels, AnswerComesFromTheCpuOnceTheWorkerIsKilled) {
 }
 
 INSTANTIATE_TEST_SUITE_P(InTree, IsolatedModels, testing::Values("sim_npu", "onednn", "null"),
+                         [](const auto& given) { return std::string(given.param); });
+
+INSTANTIATE_TEST_SUITE_P(InTree, IsolatedTensors, testing::Values("sim_npu", "onednn"),
                          [](const auto& given) { return std::string(given.param); });
 
 }  // namespace

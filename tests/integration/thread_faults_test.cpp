@@ -1,6 +1,5 @@
 // Sessions on many threads whose delegates run in this process or in workers, while workers are killed.
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <atomic>
 #include <chrono>
@@ -10,39 +9,12 @@
 
 #include "deputy/deputy.hpp"
 #include "support/digits.hpp"
-#include "support/process_state.hpp"
+#include "support/worker_killer.hpp"
 
 namespace deputy {
 namespace {
 
 constexpr size_t kThreads = 8, kSessions = 4, kRuns = 30;
-
-// Kills a worker of this process every 20 ms, while it lives.
-class Killer {
- public:
-  Killer()
-      : thread_([this] {
-          for (size_t turn = 0; !ended_; ++turn) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-            const std::vector<pid_t> workers = ChildProcesses();
-            if (!workers.empty() && kill(workers[turn % workers.size()], SIGKILL) == 0) ++killed_;
-          }
-        }) {}
-  ~Killer() { Stop(); }
-  Killer(const Killer&) = delete;
-  Killer& operator=(const Killer&) = delete;
-
-  size_t Stop() {
-    ended_ = true;
-    if (thread_.joinable()) thread_.join();
-    return killed_;
-  }
-
- private:
-  std::atomic<bool> ended_{false};
-  std::atomic<size_t> killed_{0};
-  std::thread thread_;
-};
 
 // small.onnx: x, y float32 [64,65] -> z, broadcast.
 std::vector<Tensor> Inputs(size_t seed) {
@@ -92,7 +64,7 @@ TEST_P(ThreadFaults, EightThreadsOfFourSessionsEach) {
                             "placement: {rules: [{nodes: positive, to: misbehaves}]}\n");
   std::atomic<size_t> wrong{0};
   {
-    Killer killer;
+    const WorkerKiller killer(std::chrono::milliseconds(20));
     std::vector<std::thread> threads;
     for (size_t t = 0; t < kThreads; ++t)
       threads.emplace_back([&, t] {
@@ -107,7 +79,7 @@ TEST_P(ThreadFaults, EightThreadsOfFourSessionsEach) {
             if (Answers(session, Inputs(t)) != wanted[t]) ++wrong;
       });
     for (std::thread& thread : threads) thread.join();
-    EXPECT_EQ(killer.Stop() != 0, mode == "process");
+    EXPECT_EQ(killer.killed() != 0, mode == "process");
   }
   EXPECT_EQ(wrong, 0u);
 }

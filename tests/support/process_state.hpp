@@ -29,15 +29,21 @@ inline std::vector<pid_t> ChildProcesses() {
   return children;
 }
 
+// Of a process, in kilobytes; 0 where there is none of this number.
+inline uint64_t ResidentKilobytes(const std::string& process = "self") {
+  std::ifstream status("/proc/" + process + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind("VmRSS:", 0) == 0) return std::stoull(line.substr(6));
+  return 0;
+}
+
 inline ProcessState StateOfThisProcess() {
   ProcessState state;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++state.descriptors;
   --state.descriptors;  // the folder's own
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) ++state.threads;
   state.children = ChildProcesses();
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.rfind("VmRSS:", 0) == 0) state.resident_kilobytes = std::stoull(line.substr(6));
+  state.resident_kilobytes = ResidentKilobytes();
   return state;
 }
 

@@ -9,6 +9,7 @@
 
 #include "partition/helpers.hpp"
 #include "plugin/discovery/registry.hpp"
+#include "support/process_state.hpp"
 #include "unit/isolation/plugged.hpp"
 
 namespace deputy::host::testing {
@@ -88,7 +89,7 @@ TEST(EveryFixture, InAWorkerProcessLeavesThisOneAlone) {
       }
     }
     started = Status(StatusCode::kUnknown, "");
-    EXPECT_TRUE(Children().empty());
+    EXPECT_TRUE(ChildProcesses().empty());
     EXPECT_EQ(OpenDescriptors(), descriptors);
   }
   SetLogLevel(LogLevel::kInfo);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "support/process_state.hpp"
 #include "unit/isolation/plugged.hpp"
 
 namespace deputy::host::testing {
@@ -37,7 +38,7 @@ TEST_P(FakeWorker, IsAnErrorThatNamesThePlugin) {
   EXPECT_EQ(status.code(), GetParam().code) << status.ToString();
   EXPECT_NE(status.ToString().find(GetParam().text), std::string::npos) << status.ToString();
   EXPECT_NE(status.ToString().find("plugin "), std::string::npos) << status.ToString();
-  EXPECT_TRUE(Children().empty());
+  EXPECT_TRUE(ChildProcesses().empty());
   EXPECT_EQ(OpenDescriptors(), descriptors);
 }
 
@@ -71,7 +72,7 @@ TEST(FakeWorkerTest, WorkerThatSaysNothingIsNotWaitedForLonger) {
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(StatusOf("silent", std::chrono::milliseconds(50)).code(), StatusCode::kDeadlineExceeded);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
-  EXPECT_TRUE(Children().empty());
+  EXPECT_TRUE(ChildProcesses().empty());
 }
 
 TEST(FakeWorkerTest, LinesOfLogForNobodyAreTaken) {

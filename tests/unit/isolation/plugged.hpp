@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,6 +15,7 @@
 #include "base/log.hpp"
 #include "plugin/proxy/graph_handle.hpp"
 #include "plugin/proxy/host_services.hpp"
+#include "support/plain_calls.hpp"
 #include "support/test_graph.hpp"
 #include "unit/isolation/support.hpp"
 
@@ -92,26 +92,11 @@ class Plugged {
   // Doubles `values`, which are read at `from` if that is given.
   Failed Run(deputy_context* context, std::vector<float>& values, uint32_t way = kNormal, uint64_t run = 1,
              const float* from = nullptr) const {
-    const int64_t count = static_cast<int64_t>(values.size());
     std::vector<float> out(values.size(), -1);
-    deputy_tensor input{}, output{};
-    input.struct_size = sizeof input;
-    input.dtype = DEPUTY_DTYPE_FLOAT32;
-    input.rank = 1;
-    input.dims = &count;
-    input.byte_size = values.size() * sizeof(float);
-    output = input;
-    input.data = const_cast<float*>(from != nullptr ? from : values.data());
-    output.data = out.data();
-    const deputy_tensor *const inputs[] = {&input}, *const outputs[] = {&output};
-    deputy_run_args args{};
-    args.struct_size = sizeof args;
-    args.input_count = args.output_count = 1;
-    args.inputs = inputs;
-    args.outputs = outputs;
-    args.run = run;
-    args.power_level = way;
-    Failed failed = Take(delegate->execute(context, &args));
+    plain::PlainRun call(from != nullptr ? from : values.data(), out.data(), values.size());
+    call.args.run = run;
+    call.args.power_level = way;
+    Failed failed = Take(delegate->execute(context, &call.args));
     if (failed.code == DEPUTY_OK) values = out;
     return failed;
   }
@@ -125,15 +110,5 @@ class Plugged {
   const Graph graph_;
   const deputy_graph handle_;
 };
-
-// Processes that this one has started and that have not been collected.
-inline std::vector<pid_t> Children() {
-  std::vector<pid_t> children;
-  for (const std::string& thread : FilesIn("/proc/self/task")) {
-    std::ifstream list("/proc/self/task/" + thread + "/children");
-    for (pid_t child = 0; list >> child;) children.push_back(child);
-  }
-  return children;
-}
 
 }  // namespace deputy::host::testing

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "plugin/discovery/registry.hpp"
+#include "support/process_state.hpp"
 #include "unit/isolation/plugged.hpp"
 
 namespace deputy::host::testing {
@@ -26,13 +27,6 @@ bool Eventually(const std::function<bool()>& condition) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   return condition();
-}
-
-uint64_t ResidentKilobytes(pid_t process) {
-  std::ifstream status("/proc/" + std::to_string(process) + "/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.rfind("VmRSS:", 0) == 0) return std::stoull(line.substr(6));
-  return 0;
 }
 
 class RemotePluginTest : public ::testing::Test {
@@ -51,7 +45,7 @@ class RemotePluginTest : public ::testing::Test {
     if (instance_ != nullptr) plugged_->delegate->close(instance_);
     plugged_.reset();
     remote_.reset();
-    EXPECT_TRUE(Children().empty());
+    EXPECT_TRUE(ChildProcesses().empty());
   }
 
   std::shared_ptr<RemotePlugin> remote_;
@@ -112,7 +106,7 @@ TEST_F(RemotePluginTest, WorkerThatDiesInARunIsALostDevice) {
   deputy_executable* executable = nullptr;
   EXPECT_EQ(plugged_->Compile(instance_, executable).code, DEPUTY_DEVICE_LOST);
   EXPECT_EQ(executable, nullptr);
-  EXPECT_TRUE(Children().empty());
+  EXPECT_TRUE(ChildProcesses().empty());
 }
 
 TEST_F(RemotePluginTest, WorkerThatIsKilledEndsAllCallsInProgress) {
@@ -126,7 +120,7 @@ TEST_F(RemotePluginTest, WorkerThatIsKilledEndsAllCallsInProgress) {
       failed[i] = plugged_->Run(contexts[i], values, kWaits);
     });
   }
-  const std::vector<pid_t> workers = Children();
+  const std::vector<pid_t> workers = ChildProcesses();
   ASSERT_EQ(workers.size(), 1u);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   kill(workers.front(), SIGKILL);
@@ -139,7 +133,7 @@ TEST_F(RemotePluginTest, WorkerThatIsKilledEndsAllCallsInProgress) {
 }
 
 TEST_F(RemotePluginTest, NothingGrowsOverRoundsOfOpenAndClose) {
-  const std::vector<pid_t> workers = Children();
+  const std::vector<pid_t> workers = ChildProcesses();
   ASSERT_EQ(workers.size(), 1u);
   const std::string descriptors = "/proc/" + std::to_string(workers.front()) + "/fd";
   size_t here = 0, there = 0;
@@ -159,13 +153,13 @@ TEST_F(RemotePluginTest, NothingGrowsOverRoundsOfOpenAndClose) {
     if (round == 20) {
       here = OpenDescriptors();
       there = FilesIn(descriptors).size();
-      resident = ResidentKilobytes(workers.front());
+      resident = ResidentKilobytes(std::to_string(workers.front()));
     }
   }
   EXPECT_EQ(OpenDescriptors(), here);
   EXPECT_EQ(FilesIn(descriptors).size(), there);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which keep what is freed
-  EXPECT_LT(ResidentKilobytes(workers.front()), resident + 512);
+  EXPECT_LT(ResidentKilobytes(std::to_string(workers.front())), resident + 512);
 #else
   EXPECT_GT(resident, 0u);
 #endif
@@ -203,7 +197,7 @@ size_t Weights(pid_t worker) {
 }
 
 TEST_F(RemotePluginTest, ConstantIsInTheWorkerOnceAsLongAsAnExecutableNeedsIt) {
-  const pid_t worker = Children().front();
+  const pid_t worker = ChildProcesses().front();
   EXPECT_EQ(Weights(worker), 1u);
   std::vector<deputy_executable*> executables(20, nullptr);
   for (deputy_executable*& executable : executables) ASSERT_EQ(plugged_->Compile(instance_, executable).message, "");
@@ -226,7 +220,7 @@ TEST(RemotePlugin, LeavesNothingBehind) {
     plugged.delegate->close(instance);
   }
   EXPECT_EQ(OpenDescriptors(), before);
-  EXPECT_TRUE(Children().empty());
+  EXPECT_TRUE(ChildProcesses().empty());
 }
 
 // As the registry takes it, with all checks of the host around it.
@@ -277,7 +271,7 @@ TEST(RemotePlugin, WorkerEndsWithTheProcessThatStartedIt) {
   const pid_t parent = fork();
   if (parent == 0) {
     const std::shared_ptr<RemotePlugin> remote = Remote(EverySlotPath());
-    const pid_t worker = Children().front();
+    const pid_t worker = ChildProcesses().front();
     (void)!write(ends[1], &worker, sizeof worker);
     raise(SIGKILL);
   }
@@ -304,7 +298,7 @@ TEST(RemotePlugin, FileThatIsNoPluginIsRefusedWithItsReason) {
   EXPECT_EQ(plugin.status().code(), StatusCode::kPlugin) << plugin.status().ToString();
   options.worker = "/nowhere/deputy-worker";
   EXPECT_EQ(RemotePlugin::Start(options).status().code(), StatusCode::kNotFound);
-  EXPECT_TRUE(Children().empty());
+  EXPECT_TRUE(ChildProcesses().empty());
 }
 
 }  // namespace

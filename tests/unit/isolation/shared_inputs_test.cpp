@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plugin/discovery/registry.hpp"
+#include "support/process_state.hpp"
 #include "unit/isolation/plugged.hpp"
 
 namespace deputy::host::testing {
@@ -42,7 +43,7 @@ class SharedInputs : public ::testing::Test {
     instance_ = nullptr;
     plugged_.reset();
     remote_.reset();
-    EXPECT_TRUE(Children().empty());
+    EXPECT_TRUE(ChildProcesses().empty());
   }
 
   std::shared_ptr<float> Shared() {
@@ -61,7 +62,7 @@ class SharedInputs : public ::testing::Test {
   }
   // Mappings of the worker: those of at least kValueBytes, by their rights.
   std::vector<std::string> Mappings() const {
-    std::ifstream maps("/proc/" + std::to_string(Children().front()) + "/maps");
+    std::ifstream maps("/proc/" + std::to_string(ChildProcesses().front()) + "/maps");
     std::vector<std::string> rights;
     for (std::string line; std::getline(maps, line);) {
       unsigned long begin = 0, end = 0;
@@ -137,7 +138,7 @@ TEST_F(SharedInputs, WorkerThatIsKilledAtAnyMomentIsALostDevice) {
       RemotePluginOptions options;
       options.spin = std::chrono::microseconds(spin);
       Start(options);
-      const pid_t worker = Children().front();
+      const pid_t worker = ChildProcesses().front();
       std::thread kills([worker, after = random() % 3000] {
         std::this_thread::sleep_for(std::chrono::microseconds(after));
         kill(worker, SIGKILL);
@@ -174,7 +175,7 @@ TEST_F(SharedInputs, WorkerThatIsStoppedIsEndedAtTheLimitOfTheRun) {
   Start(options);
   std::vector<float> values(4, 1);
   EXPECT_EQ(plugged_->Run(context_, values).message, "");
-  Halt(Children().front());
+  Halt(ChildProcesses().front());
   const Failed failed = plugged_->Run(context_, values);
   EXPECT_EQ(failed.code, DEPUTY_DEVICE_LOST);
   EXPECT_EQ(failed.message, "its worker process did not end a run within 150 ms");
@@ -192,19 +193,8 @@ Status Executed(const std::string& fixture, std::vector<float>& values) {
   DEPUTY_ASSIGN_OR_RETURN(const auto executable, opened->Compile(OfferAll(graph), {{0}, {0}, {1}, nullptr, "far.0"}));
   DEPUTY_ASSIGN_OR_RETURN(const std::unique_ptr<ExecutionContext> context, executable->CreateContext());
   std::vector<float> out(values.size(), 9);
-  const auto count = static_cast<int64_t>(values.size());
-  deputy_tensor input{}, output{};
-  input.struct_size = sizeof input;
-  input.dtype = DEPUTY_DTYPE_FLOAT32;
-  input.rank = 1;
-  input.dims = &count;
-  input.byte_size = values.size() * sizeof(float);
-  output = input;
-  input.data = values.data();
-  output.data = out.data();
-  const deputy_tensor* const inputs[] = {&input};
-  deputy_tensor* const outputs[] = {&output};
-  DEPUTY_RETURN_IF_ERROR(context->Execute({inputs, outputs}));
+  const plain::PlainRun run(values.data(), out.data(), values.size());
+  DEPUTY_RETURN_IF_ERROR(context->Execute({run.inputs, run.outputs}));
   values = out;
   return {};
 }
