@@ -74,30 +74,35 @@ class Filter {
 
 constexpr uint64_t kLow = 0xffffffffu;  // arguments that are ints: the upper half of the register is not theirs
 
+// The library's macros for it are no C++.
+scmp_arg_cmp Argument(unsigned index, scmp_compare compare, scmp_datum_t first, scmp_datum_t second = 0) {
+  return {index, compare, first, second};
+}
+
 // Calls that are needed for this process, and taken for others.
 void KeepToThisProcess(Filter& filter) {
   const auto own = static_cast<scmp_datum_t>(getpid());
   for (const int call : {SCMP_SYS(kill), SCMP_SYS(tgkill), SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo)})
-    filter.Take(call, SCMP_A0(SCMP_CMP_NE, own));
+    filter.Take(call, Argument(0, SCMP_CMP_NE, own));
   for (const int call : {SCMP_SYS(prlimit64), SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_setscheduler),
                          SCMP_SYS(sched_setparam), SCMP_SYS(sched_setattr), SCMP_SYS(move_pages)})
-    filter.Take(call, SCMP_A0(SCMP_CMP_NE, 0));
-  filter.Take(SCMP_SYS(setpriority), SCMP_A1(SCMP_CMP_NE, 0));
-  filter.Take(SCMP_SYS(setpriority), SCMP_A0(SCMP_CMP_NE, 0));
+    filter.Take(call, Argument(0, SCMP_CMP_NE, 0));
+  filter.Take(SCMP_SYS(setpriority), Argument(1, SCMP_CMP_NE, 0));
+  filter.Take(SCMP_SYS(setpriority), Argument(0, SCMP_CMP_NE, 0));
   // Threads share their memory, signals and identity with this process; all else is another one. clone3 has its flags
   // in memory, which a filter cannot read.
-  filter.Take(SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+  filter.Take(SCMP_SYS(clone), Argument(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
   filter.Fail(SCMP_SYS(clone3), ENOSYS);
   // The end of the host ends this process.
   for (const int option : {PR_SET_PDEATHSIG, PR_SET_PTRACER, PR_SET_MM, PR_SET_CHILD_SUBREAPER})
-    filter.Take(SCMP_SYS(prctl), SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, static_cast<scmp_datum_t>(option)));
+    filter.Take(SCMP_SYS(prctl), Argument(0, SCMP_CMP_MASKED_EQ, kLow, static_cast<scmp_datum_t>(option)));
   // Signals on input and output, to any process.
   constexpr int kSetSignal = 10, kSetOwnerEx = 15;  // F_SETSIG, F_SETOWN_EX
   for (const int command : {F_SETOWN, kSetSignal, kSetOwnerEx})
-    filter.Take(SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, static_cast<scmp_datum_t>(command)));
+    filter.Take(SCMP_SYS(fcntl), Argument(1, SCMP_CMP_MASKED_EQ, kLow, static_cast<scmp_datum_t>(command)));
   constexpr int kSetOwner = 0x8901, kSetGroup = 0x8902;  // FIOSETOWN, SIOCSPGRP
   for (const unsigned command : {unsigned{kSetOwner}, unsigned{kSetGroup}, unsigned{TIOCSTI}, unsigned{TIOCSCTTY}})
-    filter.Take(SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, command));
+    filter.Take(SCMP_SYS(ioctl), Argument(1, SCMP_CMP_MASKED_EQ, kLow, command));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 """The table of what was fuzzed for how long: the section of tests/faults/COVERAGE.md between two marks."""
 
+import fcntl
 import re
 from pathlib import Path
 
@@ -40,14 +41,18 @@ def text_of(rows):
 
 
 def add(target, executions, seconds):
-    """Adds a run to the table; targets without a run have a row of zeros."""
-    page = PAGE.read_text(encoding="utf-8")
-    section = section_of(page)
-    if section is None:
-        raise SystemExit(f"{PAGE} has no marks {BEGIN} and {END}")
-    rows = {name: rows_of(section).get(name, (0, 0.0)) for name in targets()}
-    rows[target] = (rows[target][0] + executions, rows[target][1] + seconds / 3600)
-    PAGE.write_text(page.replace(BEGIN + "\n" + section, BEGIN + "\n" + text_of(rows)), encoding="utf-8")
+    """Adds a run to the table; targets without a run have a row of zeros. Several programs may do so at once."""
+    with open(PAGE, "r+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        page = file.read()
+        section = section_of(page)
+        if section is None:
+            raise SystemExit(f"{PAGE} has no marks {BEGIN} and {END}")
+        rows = {name: rows_of(section).get(name, (0, 0.0)) for name in targets()}
+        rows[target] = (rows[target][0] + executions, rows[target][1] + seconds / 3600)
+        file.seek(0)
+        file.write(page.replace(BEGIN + "\n" + section, BEGIN + "\n" + text_of(rows)))
+        file.truncate()
 
 
 def check(page):

@@ -23,7 +23,7 @@ constexpr uint32_t kAwaits = 0x80000000u;
 using Head = std::array<uint8_t, kHeadSize>;
 
 // Where script and host wait for each other, the worker ends soon.
-constexpr int kMostMilliseconds = 40;
+constexpr int kMostMilliseconds = 8;
 bool Arrives(int from) {
   pollfd wanted = {from, POLLIN, 0};
   return poll(&wanted, 1, kMostMilliseconds) == 1;
