@@ -7,6 +7,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <utility>
+
+#include "base/memory_file.hpp"
 
 namespace deputy::host {
 namespace {
@@ -27,14 +31,26 @@ Result<size_t> OpenRegular(const std::filesystem::path& path, int fd) {
 
 }  // namespace
 
-Result<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::filesystem::path& path) {
+Result<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::filesystem::path& path, FileAccess access) {
   Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  DEPUTY_ASSIGN_OR_RETURN(const size_t size, OpenRegular(path, file.get()));
+  DEPUTY_RETURN_IF_ERROR(OpenRegular(path, file.get()).status());
+  Result<std::shared_ptr<const MappedFile>> mapped = Of(file, access);
+  if (mapped.ok()) return mapped;
+  return std::move(mapped).status().At(path.string());
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::Of(Descriptor& file, FileAccess access) {
+  struct stat about {};
+  if (fstat(file.get(), &about) != 0) return Error(StatusCode::kUnavailable, "{}", std::strerror(errno));
+  const auto size = static_cast<size_t>(about.st_size);
   if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(nullptr, 0, file.Release()));
+  if (access == FileAccess::kCopied) {
+    DEPUTY_ASSIGN_OR_RETURN(const std::unique_ptr<Descriptor> copy, SealedCopy(file.get(), size));
+    file.Replace(copy->Release());
+  }
   void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (data == MAP_FAILED)
-    return Error(StatusCode::kResourceExhausted, "cannot map {} bytes: {}", size, std::strerror(errno))
-        .At(path.string());
+    return Error(StatusCode::kResourceExhausted, "cannot map {} bytes: {}", size, std::strerror(errno));
   return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const uint8_t*>(data), size, file.Release()));
 }
 

@@ -16,16 +16,28 @@
 
 namespace deputy::host {
 
-// A regular file mapped read-only (private), and open. Unmapped and closed with the last reference. Changing the file
-// meanwhile is at the caller's risk, as with any mapping.
+class Descriptor;
+
+// How the bytes of a file come into memory.
+enum class FileAccess {
+  kMapped,  // as pages of the file: a change of the file changes them, and the process ends when it reads a removed
+            // page
+  kCopied,  // as a copy, which nothing can change
+};
+
+// The bytes of a regular file, mapped read-only (private), and open. Unmapped and closed with the last reference.
 class MappedFile {
  public:
-  static Result<std::shared_ptr<const MappedFile>> Open(const std::filesystem::path& path);
+  static Result<std::shared_ptr<const MappedFile>> Open(const std::filesystem::path& path,
+                                                        FileAccess access = FileAccess::kMapped);
+  // Takes a regular file that is open for reading.
+  static Result<std::shared_ptr<const MappedFile>> Of(Descriptor& file, FileAccess access);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const uint8_t> bytes() const { return {data_, size_}; }
+  // Of the file, or of the copy.
   int descriptor() const { return descriptor_; }
   // DropPages of all bytes. [any-thread]
   void DropPages() const;

@@ -57,9 +57,12 @@ bool IsPrintable(std::string_view character) {
 
 std::string Printable(std::string_view text, size_t limit) {
   constexpr char kHex[] = "0123456789abcdef";
+  constexpr std::string_view kRest = "...";
   std::string printable;
-  for (size_t i = 0; i < text.size();) {
-    if (printable.size() >= limit) return printable + "...";
+  size_t cut = 0;
+  const auto too_long = [&] { return printable.size() > limit && printable.size() - limit > kRest.size(); };
+  for (size_t i = 0; i < text.size() && !too_long();) {
+    if (printable.size() <= limit) cut = printable.size();
     const size_t size = Utf8Length(text.substr(i));
     const std::string_view character = text.substr(i, size == 0 ? 1 : size);
     if (size != 0 && IsPrintable(character)) {
@@ -72,6 +75,8 @@ std::string Printable(std::string_view text, size_t limit) {
     }
     i += character.size();
   }
+  // What is cut is no longer than what may stay whole: escaping it again must not cut it further.
+  if (too_long()) printable.replace(cut, std::string::npos, kRest);
   return printable;
 }
 

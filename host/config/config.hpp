@@ -163,6 +163,11 @@ struct PassesConfig {
   bool operator==(const PassesConfig&) const = default;
 };
 
+struct ModelsConfig {
+  Setting<bool> map_files{true};
+  bool operator==(const ModelsConfig&) const = default;
+};
+
 // Of one session; 0: no limit.
 struct LimitsConfig {
   Setting<int64_t> loop_steps;
@@ -197,6 +202,7 @@ struct Config {
   CpuConfig cpu;
   Setting<Fallback> fallback;
   PlacementConfig placement;
+  ModelsConfig models;
   PassesConfig passes;
   LimitsConfig limits;
   CacheConfig cache;

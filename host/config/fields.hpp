@@ -236,6 +236,13 @@ void VisitConfig(V& v, C& c) {
                 "[{ops: Resize, avoid: onednn}]"},
             c.placement.rules, [&](auto& rule) { VisitPlacementRule(v, rule); });
   });
+  v.Group(Key{"models", "the files of models"}, [&] {
+    v.Flag(Key{"map_files",
+               "true: weights are read from the files, which must not change while the model is in use; false: from a "
+               "copy in memory",
+               "false"},
+           c.models.map_files);
+  });
   v.Group(Key{"passes", "passes over the graph before it is partitioned; see passes.md"}, [&] {
 #define DEPUTY_PASS(name, key, text) v.Flag(Key{#key, text, "false"}, c.passes.key);
 #include "graph/passes/passes.inc"

@@ -46,6 +46,7 @@ delegates: []
 cpu: {threads: auto}
 fallback: cpu
 placement: {policy: priority, budget: 1s, margin: 3%}
+models: {map_files: true}
 passes: {fold_budget: 16MB}
 limits: {loop_steps: 100000000, timeout: 0ms, memory: 0B}
 cache: {dir: auto, max: 512MB}

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.hpp"
 #include "base/status.hpp"
 #include "deputy/model_value.hpp"
 #include "deputy/tensor.hpp"
@@ -29,6 +30,7 @@ struct ImportSource {
   // Extents for inputs of the model in place of those in the file, by name, -1 for unknown ones. Only for importers
   // that compute with extents; others ignore it.
   std::vector<std::pair<std::string, std::vector<int64_t>>> input_extents = {};
+  FileAccess external = FileAccess::kMapped;  // to files beside the model
 };
 
 // Stateless. Does not log. [any-thread]

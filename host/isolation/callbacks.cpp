@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/memory_file.hpp"
 #include "delegate/kept_outputs.hpp"
 #include "deputy/dtype.hpp"
 #include "isolation/call.hpp"

@@ -1,6 +1,7 @@
 // The extensions of a delegate in a worker process that are about blobs, resizing and profiling.
 #include <memory>
 
+#include "base/memory_file.hpp"
 #include "isolation/remote_delegate.hpp"
 #include "isolation/remote_run.hpp"
 

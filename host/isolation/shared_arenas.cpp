@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/memory_file.hpp"
 #include "isolation/shared_memory.hpp"
 
 #ifndef F_SEAL_FUTURE_WRITE

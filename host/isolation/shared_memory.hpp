@@ -32,14 +32,6 @@ class Mapping {
   uint64_t skipped_, size_;
 };
 
-// A new file in memory with these bytes, sealed against every change.
-Result<std::unique_ptr<Descriptor>> SealedCopy(std::span<const uint8_t> bytes);
-
-// A new file in memory of zeros, without a seal.
-Result<std::unique_ptr<Descriptor>> UnsealedMemory(uint64_t size);
-// The same, sealed against resizing.
-Result<std::unique_ptr<Descriptor>> SealedMemory(uint64_t size);
-
 // Writable memory of at least a wanted size.
 class SharedRegion {
  public:

@@ -105,6 +105,7 @@ class EngineBuilder {
     engine_->limits = {static_cast<uint64_t>(*config.limits.loop_steps),
                        static_cast<uint64_t>(config.limits.timeout->count()) * 1000,
                        static_cast<size_t>(config.limits.memory->count)};
+    engine_->file_access = *config.models.map_files ? FileAccess::kMapped : FileAccess::kCopied;
     engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
     AddRules(config.placement.rules);
     if (!state_.replaced) engine_->node_globs = NodeGlobs(config);

@@ -59,6 +59,7 @@ struct Engine {
   std::vector<std::optional<Digest>> identities, verdict_scopes;
   std::shared_ptr<IncidentLog> incidents;
   SessionLimits limits;
+  FileAccess file_access = FileAccess::kMapped;  // to models' files
   PassOptions passes;
   PlacementOptions placement;
   std::vector<Setting<std::string>> node_globs;  // of all rules

@@ -82,31 +82,28 @@ Digest VerdictScope(const Digest& identity, const ToleranceSettings& tolerance) 
   return digester.Finish();
 }
 
-std::optional<Digest> ModelDigest(const std::filesystem::path& path, std::span<const uint8_t> bytes,
-                                  std::span<const std::string> external_files, Store* store) {
+Digest ModelDigest(std::span<const std::string> paths, std::span<const MappedBytes> contents, Store* store) {
   Digester states;
   states.AddText("deputy model files");
   const time_t now = time(nullptr);
-  bool identified = !path.empty() && AddFileState(path.string(), now, states);
-  for (const std::string& file : external_files) identified = AddFileState(file, now, states) && identified;
+  bool identified = store != nullptr;
+  for (const std::string& path : paths) identified = identified && !path.empty() && AddFileState(path, now, states);
   const Digest key = states.Finish();
   Digest content{};
-  if (identified && store != nullptr)
+  if (identified)
     if (const std::optional<StoredEntry> known = store->Find(EntryKind::kModel, key);
         known && known->bytes.size() == content.size()) {
       std::copy(known->bytes.begin(), known->bytes.end(), content.begin());
       return content;
     }
   Digester digester;
-  digester.AddNumber(bytes.size()).Add(bytes);
-  for (const std::string& file : external_files) {
-    const Result<std::shared_ptr<const MappedFile>> mapped = MappedFile::Open(file);
-    if (!mapped.ok()) return std::nullopt;
-    digester.AddNumber((*mapped)->bytes().size()).Add((*mapped)->bytes());
-    (*mapped)->DropPages();
+  for (const MappedBytes& file : contents) {
+    digester.AddNumber(file.bytes.size()).Add(file.bytes);
+    if (file.descriptor >= 0) DropPages(file.bytes);
   }
   content = digester.Finish();
-  if (identified && store != nullptr) store->Save(EntryKind::kModel, key, path.filename().string(), content);
+  if (identified)
+    store->Save(EntryKind::kModel, key, std::filesystem::path(paths.front()).filename().string(), content);
   return content;
 }
 

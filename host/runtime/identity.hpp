@@ -24,9 +24,9 @@ Digest CpuIdentity();
 // Of what a verdict depends on but the partition.
 Digest VerdictScope(const Digest& identity, const ToleranceSettings& tolerance);
 
-// Of the content of a model's files: its own, mapped at `bytes`, and those with external data. While sizes and times of
-// the files are as when they were last read, the digest comes from the store. None where a file cannot be read.
-std::optional<Digest> ModelDigest(const std::filesystem::path& path, std::span<const uint8_t> bytes,
-                                  std::span<const std::string> external_files, Store* store);
+// Of the contents of a model's files: its own, and those with external data. With a store, the digest comes from there
+// while sizes and times of the files are as when they were last read. `paths` are those of the same files; an empty one
+// stands for a model from memory.
+Digest ModelDigest(std::span<const std::string> paths, std::span<const MappedBytes> contents, Store* store);
 
 }  // namespace deputy::host

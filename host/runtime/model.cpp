@@ -43,7 +43,19 @@ using host::Graph;
 
 namespace {
 
-host::ImportSource SourceOf(const Model::State& state) { return {state.file->bytes(), state.file, state.path}; }
+host::ImportSource SourceOf(const Model::State& state) {
+  return {state.file->bytes(), state.file, state.path, {}, state.engine->file_access};
+}
+
+// Of the imported graph's files. Copies are read for it, as their files may be others by now.
+host::Digest DigestOf(const host::ImportSource& source, const Graph& graph, const host::MappedBytes& own,
+                      const host::Engine& engine) {
+  std::vector<std::string> paths = {source.path.string()};
+  paths.insert(paths.end(), graph.external_files.begin(), graph.external_files.end());
+  std::vector<host::MappedBytes> contents = graph.mapped;
+  contents.insert(contents.begin(), own);
+  return ModelDigest(paths, contents, engine.file_access == host::FileAccess::kMapped ? engine.store.get() : nullptr);
+}
 
 // An error of the graph, if extents of its inputs were changed: the caller's shapes do not fit it.
 Status OfExtents(Status status, const std::string& changed) {
@@ -54,11 +66,10 @@ Status OfExtents(Status status, const std::string& changed) {
 }
 
 // Decisions about a model belong to its extents.
-std::optional<host::Digest> WithExtents(std::optional<host::Digest> digest, const std::string& changed,
-                                        const NamedShapes& shapes) {
-  if (!digest || changed.empty()) return digest;
+host::Digest WithExtents(const host::Digest& digest, const std::string& changed, const NamedShapes& shapes) {
+  if (changed.empty()) return digest;
   host::Digester digester;
-  digester.Add(*digest);
+  digester.Add(digest);
   for (const auto& [name, shape] : shapes) {
     digester.AddText(name).AddNumber(shape.size());
     for (const int64_t extent : shape) digester.AddNumber(static_cast<uint64_t>(extent));
@@ -81,16 +92,15 @@ Status Load(Model::State& state, const host::ImportSource& source, ModelType typ
   DEPUTY_ASSIGN_OR_RETURN(host::ReadGraph read, host::ReadAnyModel(source, type, state.name, state.input_shapes));
   const std::string changed = std::move(read.changed_extents);
   if (state.file == nullptr) state.original = std::make_shared<const Graph>(read.graph);
-  if (state.file != nullptr) read.graph.mapped.push_back({state.file->bytes(), state.file, state.file->descriptor()});
-  const std::vector<std::string> external_files = read.graph.external_files;
+  host::MappedBytes own{source.bytes, source.keep};
+  if (state.file != nullptr) own.descriptor = state.file->descriptor();
+  std::optional<host::Digest> digest;
+  if (state.engine->verdicts != nullptr || state.engine->measure)
+    digest = WithExtents(DigestOf(source, read.graph, own, *state.engine), changed, state.input_shapes);
+  if (state.file != nullptr) read.graph.mapped.push_back(std::move(own));
   DEPUTY_RETURN_IF_ERROR(AddOutputs(read.graph, state.extra_outputs).At(state.name));
   DEPUTY_RETURN_IF_ERROR(OfExtents(state.Prepare(std::move(read.graph)), changed));
-  if (state.engine->verdicts != nullptr || state.engine->measure) {
-    std::optional<host::Digest> digest =
-        host::ModelDigest(source.path, source.bytes, external_files, state.engine->store.get());
-    digest = WithExtents(std::move(digest), changed, state.input_shapes);
-    state.fallback->set_digest(WithOutputs(std::move(digest), state.extra_outputs));
-  }
+  state.fallback->set_digest(WithOutputs(std::move(digest), state.extra_outputs));
   // Nodes have other numbers with other outputs; a placement file is made without.
   if (state.engine->measure && state.extra_outputs.empty()) state.ReadPlacements();
   if (!state.engine->measure) state.ReportUnreadPlacements();
@@ -112,7 +122,7 @@ Model& Model::operator=(const Model&) = default;
 Status Model::Build(const std::string& path, const Context& context, const BuildOptions& options) {
   if (context.state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the context was moved from");
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<host::Engine> engine, context.state_->Open());
-  Result<std::shared_ptr<const host::MappedFile>> file = host::MappedFile::Open(path);
+  Result<std::shared_ptr<const host::MappedFile>> file = host::MappedFile::Open(path, engine->file_access);
   if (!file.ok()) return std::move(file).status().WithCode(StatusCode::kModel);
   auto state = std::make_shared<State>();
   state->name = path;

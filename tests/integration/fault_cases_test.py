@@ -83,6 +83,15 @@ class Models(FaultRun):
                 self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
                 self.assertIn("m.dpm: ", done.stderr)
                 self.assertLess(time.monotonic() - begin, 5)
+        with open(file, "r+b") as opened:  # file_size, and structure_size: as many bytes as FlatBuffers cannot check
+            for offset, value in ((16, (4 << 30) + 1), (32, 3 << 30)):
+                opened.seek(offset)
+                opened.write(struct.pack("<Q", value))
+        begin = time.monotonic()
+        done = self.run_it([self.arguments.deputy, "inspect", file])
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertIn("the structure section is too large", done.stderr)
+        self.assertLess(time.monotonic() - begin, 5)
 
 
 class Files(FaultRun):

@@ -75,6 +75,16 @@ class Messages(WithDeputy):
         self.assertRegex(done.stderr, r"(?m)^debug: npu0: opening$")
         self.assertRegex(done.stderr, r"(?m)^debug: npu0: compiling partition 1 of 1, 1 node$")
 
+    def test_AnEmptyValueIsAUsageError(self):
+        for arguments in (["--config", ""], ["--config="], ["--set", ""], ["--output-dir", ""], ["--trace="]):
+            with self.subTest(arguments):
+                error = self.deputy("run", self.model, *arguments, status=2).stderr
+                self.assertIn(f"{arguments[0].rstrip('=')}: must not be empty", error)
+        for command in (["config", "check", ""], ["config", "show", "--config", ""], ["run", ""], ["test-case", ""],
+                        ["digits", "--images", ""], ["convert", "m.onnx", "-o", ""], ["inspect", ""]):  # fmt: skip
+            with self.subTest(command):
+                self.assertIn("must not be empty", self.deputy(*command, status=2).stderr)
+
     def test_QuietAndVerboseExcludeEachOther(self):
         self.assertIn("exclude each other", self.deputy("-q", "run", self.model, "-v", status=2).stderr)
 

@@ -73,16 +73,20 @@ class Settings(unittest.TestCase):
         self.deputy("run", self.model(), "--config", config, "--repeat", "500")
         return resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
 
-    def threads_of_a_run(self, count):
-        """Threads of the process while it runs a model on the CPU, beside those that one thread needs."""
+    def of_a_run(self, file, setting):
+        """A file, or the names in a folder, of /proc about the process while it runs a model on the CPU."""
         config = self.config("delegates: []\n", head="version: 1\nplugins: {paths: [.]}\n")
         command = [self.arguments.deputy, "run", self.model(), "--config", config, "--repeat", "1000000", "--set",
-                   f"cpu.threads={count}"]  # fmt: skip
+                   setting]  # fmt: skip
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                               env=self.environment()) as process:  # fmt: skip
             # The line of placement is printed when everything is there.
             line = process.stderr.readline()
-            threads = len(os.listdir(f"/proc/{process.pid}/task"))
+            path = Path(f"/proc/{process.pid}") / file
+            found = os.listdir(path) if path.is_dir() else path.read_text()
             process.kill()
         self.assertIn("cpu", line)
-        return threads
+        return found
+
+    def threads_of_a_run(self, count):
+        return len(self.of_a_run("task", f"cpu.threads={count}"))

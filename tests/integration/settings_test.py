@@ -337,6 +337,11 @@ class Effects(Settings):
         self.assertEqual(self.threads_of_a_run(3), one + 2)
         self.assertEqual(self.threads_of_a_run(6), one + 5)
 
+    @shows("models.map_files")
+    def test_FilesOfModelsAreMappedOrCopied(self):
+        for mapped, place in (("true", f"{self.model()}\n"), ("false", "/memfd:deputy (deleted)\n")):
+            self.assertIn(place, self.of_a_run("maps", f"models.map_files={mapped}"))
+
     @shows("fallback")
     def test_WithoutFallbackANodeThatOnlyTheCpuTakesIsAnError(self):
         config = self.config(NPU)
@@ -577,18 +582,6 @@ class References(Settings):
             config = self.config(f"delegates: [{entry}]\nplacement: {{rules: [{{ops: Tanh, to: npu0}}]}}\n")
             done = self.deputy("run", self.model(), "--config", config)
             self.assertRegex(done.stderr, r"c\.yaml:4:\d+: the rule has no effect, because 'npu0' is not in use")
-
-
-class EmptyValues(Settings):
-    def test_AnEmptyValueIsAUsageError(self):
-        for arguments in (["--config", ""], ["--config="], ["--set", ""], ["--output-dir", ""], ["--trace="]):
-            with self.subTest(arguments):
-                error = self.deputy("run", self.model(), *arguments, status=2).stderr
-                self.assertIn(f"{arguments[0].rstrip('=')}: must not be empty", error)
-        for command in (["config", "check", ""], ["config", "show", "--config", ""], ["run", ""], ["test-case", ""],
-                        ["digits", "--images", ""], ["convert", "m.onnx", "-o", ""], ["inspect", ""]):  # fmt: skip
-            with self.subTest(command):
-                self.assertIn("must not be empty", self.deputy(*command, status=2).stderr)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 #include "import/onnx/external_files.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -9,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file.hpp"
 #include "base/printable.hpp"
 
 namespace deputy::host::onnx_import {
@@ -76,20 +74,9 @@ Result<MappedBytes> ExternalFiles::Open(const std::string& location) {
   if (!S_ISREG(info.st_mode)) return Refuse(location, "is not a regular file");
   if (info.st_nlink > 1)
     return Refuse(location, "has more than one hard link, which is not allowed").Advise("copy the file");
-  MappedBytes external;
-  const auto size = static_cast<size_t>(info.st_size);
-  if (size != 0) {
-    void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, at.get(), 0);
-    if (data == MAP_FAILED)
-      return Error(StatusCode::kResourceExhausted, "external data '{}' cannot be mapped: {}", Printable(location),
-                   std::strerror(errno));
-    external.bytes = {static_cast<const uint8_t*>(data), size};
-    const int descriptor = external.descriptor = at.Release();
-    external.keep = std::shared_ptr<const void>(data, [size, descriptor](const void* p) {
-      munmap(const_cast<void*>(p), size);
-      close(descriptor);
-    });
-  }
+  Result<std::shared_ptr<const MappedFile>> file = MappedFile::Of(at, access_);
+  if (!file.ok()) return std::move(file).status().At("external data '" + Printable(location) + "'");
+  const MappedBytes external{(*file)->bytes(), *file, (*file)->descriptor()};
   open_.emplace(location, external);
   return external;
 }

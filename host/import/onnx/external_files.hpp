@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file.hpp"
 #include "base/status.hpp"
 #include "graph/graph.hpp"
 
@@ -19,9 +20,9 @@ namespace deputy::host::onnx_import {
 class ExternalFiles {
  public:
   // `model` is the model's file; empty for a model from memory, which cannot have external files.
-  explicit ExternalFiles(std::filesystem::path model) : model_(std::move(model)) {}
+  ExternalFiles(std::filesystem::path model, FileAccess access) : model_(std::move(model)), access_(access) {}
 
-  // The whole file, mapped; each file once. `location` is relative to the model's folder, without "..", and neither it
+  // The whole file; each file once. `location` is relative to the model's folder, without "..", and neither it
   // nor a folder on the way may be a symbolic link; the file must be a regular one with a single name.
   Result<MappedBytes> Open(const std::string& location);
 
@@ -31,6 +32,7 @@ class ExternalFiles {
 
  private:
   std::filesystem::path model_;
+  FileAccess access_;
   std::map<std::string, MappedBytes> open_;
 };
 

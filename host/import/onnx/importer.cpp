@@ -68,7 +68,7 @@ class OnnxImporter final : public Importer {
     google::protobuf::Arena arena(blocks);  // a message in it is not freed piece by piece
     pb::ModelProto& model = *google::protobuf::Arena::CreateMessage<pb::ModelProto>(&arena);
     DEPUTY_RETURN_IF_ERROR(Parse(source.bytes, Message::kModel, model));
-    ExternalFiles files(source.path);
+    ExternalFiles files(source.path, source.external);
     TensorReader tensors(source.bytes, source.keep, files);
     Result<Graph> graph = ModelReader(model, tensors).Read();
     if (!graph.ok()) return graph;
@@ -80,7 +80,7 @@ class OnnxImporter final : public Importer {
   static Result<Tensor> ParseTensor(std::span<const uint8_t> bytes) {
     pb::TensorProto proto;
     DEPUTY_RETURN_IF_ERROR(Parse(bytes, Message::kTensor, proto));
-    ExternalFiles files({});
+    ExternalFiles files({}, FileAccess::kMapped);
     return TensorReader(bytes, nullptr, files).Read(proto);
   }
 

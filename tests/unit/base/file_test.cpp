@@ -1,10 +1,12 @@
 #include "base/file.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <fstream>
 
+#include "base/memory_file.hpp"
 #include "support/resident_memory.hpp"
 
 namespace deputy::host {
@@ -53,11 +55,39 @@ TEST_F(FileTest, DroppedPagesComeBackFromTheFile) {
   EXPECT_EQ(read(), text);
 }
 
+TEST_F(FileTest, R21_ACopyDoesNotChangeWithItsFile) {
+  const std::string text(3 * 4096 + 17, 'x');
+  for (const size_t left : {text.size(), size_t{0}}) {
+    std::ofstream(folder_ / "long") << text;
+    const auto file = MappedFile::Open(folder_ / "long", FileAccess::kCopied);
+    ASSERT_TRUE(file.ok()) << file.status().ToString();
+    std::ofstream(folder_ / "long") << std::string(left, 'y');
+    const auto read = [&] { return std::string((*file)->bytes().begin(), (*file)->bytes().end()); };
+    EXPECT_EQ(read(), text);
+    (*file)->DropPages();
+    EXPECT_EQ(read(), text);
+    char byte = 'z';
+    EXPECT_EQ(pwrite((*file)->descriptor(), &byte, 1, 0), -1) << "nothing changes the copy";
+    EXPECT_EQ(pread((*file)->descriptor(), &byte, 1, 0), 1);
+    EXPECT_EQ(byte, 'x');
+  }
+}
+
+TEST_F(FileTest, AFileThatEndsWhileItIsCopiedIsRefused) {
+  std::ofstream(folder_ / "short") << "text";
+  const Descriptor file(open((folder_ / "short").c_str(), O_RDONLY | O_CLOEXEC));
+  const auto copy = SealedCopy(file.get(), 5);
+  ASSERT_FALSE(copy.ok());
+  EXPECT_EQ(copy.status().message(), "ends after 4 of 5 bytes");
+}
+
 TEST_F(FileTest, AnEmptyFileHasNoBytes) {
   std::ofstream(folder_ / "empty").close();
-  const auto file = MappedFile::Open(folder_ / "empty");
-  ASSERT_TRUE(file.ok());
-  EXPECT_TRUE((*file)->bytes().empty());
+  for (const FileAccess access : {FileAccess::kMapped, FileAccess::kCopied}) {
+    const auto file = MappedFile::Open(folder_ / "empty", access);
+    ASSERT_TRUE(file.ok());
+    EXPECT_TRUE((*file)->bytes().empty());
+  }
 }
 
 TEST_F(FileTest, AFileOverTheLimitIsRefused) {

@@ -54,7 +54,22 @@ TEST(Printable, EveryStringOfTwoBytesBecomesOneLineOfUtf8) {
     }
 }
 
-TEST(Printable, LongTextIsCutBetweenCharacters) { EXPECT_EQ(Printable("名前名前", 4), "名前..."); }
+TEST(Printable, LongTextIsCutBetweenCharacters) {
+  EXPECT_EQ(Printable("名前名前", 4), "名...");
+  EXPECT_EQ(Printable("名前", 4), "名前") << "no longer than its beginning with three dots";
+}
+
+TEST(Printable, TextThatWasCutIsNotCutAgain) {
+  for (const std::string character : {"a", "é", "名", "\n", "\ufeff"})
+    for (size_t before = 0; before < 12; ++before)
+      for (size_t limit = 0; limit < 24; ++limit) {
+        std::string text(before, 'x');
+        for (int i = 0; i < 12; ++i) text += character;
+        const std::string once = Printable(text, limit);
+        ASSERT_LE(once.size(), limit + 3);
+        ASSERT_EQ(Printable(once, limit), once);
+      }
+}
 
 TEST(Log, LineIsOneLineWhateverItQuotes) {
   std::string logged;

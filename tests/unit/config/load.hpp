@@ -68,6 +68,7 @@ delegates:
 cpu: {threads: 2}
 fallback: none
 placement: {policy: priority, rules: [{nodes: "*/nms*", to: cpu}, {ops: [Gemm], domains: ai.onnx, avoid: npu0}]}
+models: {map_files: false}
 passes: {fold_batch_norm: false, merge_duplicates: false, fold_budget: 2GB}
 limits: {loop_steps: none, timeout: 30s, memory: 2GB}
 cache: {dir: ./cache, max: 512MiB}

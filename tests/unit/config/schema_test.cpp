@@ -118,7 +118,7 @@ TEST(SchemaTest, R52_UnknownKeyIsRefusedWithTheNearestMatch) {
   EXPECT_EQ(
       ProblemsOf("version: 1\ndelegate: []\n"),
       "t.yaml:2:1: unknown key 'delegate'; did you mean 'delegates'? (accepted here: version, plugins, delegates, "
-      "cpu, fallback, placement, passes, limits, cache, log, debug)");
+      "cpu, fallback, placement, models, passes, limits, cache, log, debug)");
   EXPECT_EQ(ProblemsOf("version: 1\ncpu:\n  thread: 1\n"),
             "t.yaml:3:3: unknown key 'thread'; did you mean 'threads'? (accepted here: threads)");
 }

@@ -51,6 +51,8 @@ TEST(ShowTest, EveryValueHasItsOrigin) {
             "  budget: 1s  # default\n"
             "  margin: 3%  # default\n"
             "  rules: []  # default\n"
+            "models:\n"
+            "  map_files: true  # default\n"
             "passes:\n"
             "  fold_constants: true  # default\n"
             "  fold_shapes: true  # default\n"

@@ -132,10 +132,11 @@ TEST_F(DamagedModel, R41_RootOutsideIsRefused) {
   EXPECT_TRUE(Says(Refusal(WithHeader(mutant, HeaderOf(bytes_))), "structure section is not a valid FlatBuffer"));
 }
 
-TEST_F(DamagedModel, R42_DeepRegionsAreRefused) {
+// A graph with an If whose region is such a graph, and so on.
+std::string Nested(int depth) {
   flatbuffers::FlatBufferBuilder builder;
   auto graph = fb::CreateGraph(builder);
-  for (int depth = 0; depth < 40; ++depth) {
+  for (; depth > 0; --depth) {
     const auto region = fb::CreateRegion(builder, 0, graph);
     const auto regions = builder.CreateVector(&region, 1);
     const Primitive primitive = PrimitiveBuilder("", "If", 16).Finish();
@@ -145,7 +146,22 @@ TEST_F(DamagedModel, R42_DeepRegionsAreRefused) {
     graph = fb::CreateGraph(builder, 0, builder.CreateVector(&node, 1));
   }
   fb::FinishModelBuffer(builder, fb::CreateModel(builder, graph));
-  EXPECT_FALSE(Refusal(FileOf(builder)).ok());
+  return FileOf(builder);
+}
+
+TEST_F(DamagedModel, R42_DeepRegionsAreRefused) {
+  EXPECT_TRUE(Says(Refusal(Nested(32)), "has 0 inputs")) << "read, and refused for another reason";
+  EXPECT_TRUE(Says(Refusal(Nested(33)), "nested deeper than 32"));
+  for (const int depth : {40, 1000}) EXPECT_TRUE(Says(Refusal(Nested(depth)), "not a valid FlatBuffer")) << depth;
+}
+
+// One table of 8 bytes or more for each 8 bytes of the structure, that is no two in one place, is the most.
+TEST_F(DamagedModel, R42_MoreTablesThanTheStructureHoldsAreRefused) {
+  flatbuffers::FlatBufferBuilder builder;
+  const std::vector<flatbuffers::Offset<fb::Symbol>> one_for_all(2'000'000, fb::CreateSymbol(builder));
+  const auto symbols = builder.CreateVector(one_for_all);
+  fb::FinishModelBuffer(builder, fb::CreateModel(builder, fb::CreateGraph(builder), symbols));
+  EXPECT_TRUE(Says(Refusal(FileOf(builder)), "not a valid FlatBuffer"));
 }
 
 // `count` values that all share one list of extents.

@@ -78,6 +78,20 @@ TEST_F(ExternalData, AlignedWeightsPointIntoTheMapping) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(graph->values[1].constant.data()) % 4096, 0u);
 }
 
+TEST_F(ExternalData, R21_ACopiedFileMayChangeWhileItIsUsed) {
+  const std::string model = Model({{"location", "weights.bin"}});
+  for (const size_t left : {8, 0}) {
+    WriteAll(folder_ / "weights.bin", std::string("\0\0\x80\x3f\0\0\0\x40", 8));
+    const Result<Graph> graph = ModelBuilder::ImportBytes(model, folder_ / "m.onnx", FileAccess::kCopied);
+    ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+    WriteAll(folder_ / "weights.bin", std::string(left, 'x'));
+    const Tensor& weights = graph->values[1].constant;
+    EXPECT_EQ(weights.values<float>()[0], 1.0f);
+    EXPECT_EQ(weights.values<float>()[1], 2.0f);
+    EXPECT_TRUE(graph->is_mapped(weights)) << "a worker process gets the file of the copy";
+  }
+}
+
 TEST_F(ExternalData, MissingFileIsNotFound) {
   const Status status = Refused("nowhere.bin");
   EXPECT_EQ(status.code(), StatusCode::kNotFound);

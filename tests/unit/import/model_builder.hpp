@@ -116,8 +116,10 @@ class ModelBuilder : public GraphBuilder {
   std::string Bytes() const { return model_->SerializeAsString(); }
   Result<Graph> Import() const { return ImportBytes(Bytes()); }
 
-  static Result<Graph> ImportBytes(const std::string& bytes, const std::filesystem::path& path = {}) {
-    return OnnxImporter().Import({{reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, nullptr, path});
+  static Result<Graph> ImportBytes(const std::string& bytes, const std::filesystem::path& path = {},
+                                   FileAccess external = FileAccess::kMapped) {
+    const std::span<const uint8_t> span{reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
+    return OnnxImporter().Import({span, nullptr, path, {}, external});
   }
 
  private:
