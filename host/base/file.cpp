@@ -1,13 +1,16 @@
 #include "base/file.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "base/memory_file.hpp"
@@ -34,29 +37,31 @@ Result<size_t> OpenRegular(const std::filesystem::path& path, int fd) {
 Result<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::filesystem::path& path, FileAccess access) {
   Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   DEPUTY_RETURN_IF_ERROR(OpenRegular(path, file.get()).status());
-  Result<std::shared_ptr<const MappedFile>> mapped = Of(file, access);
+  Result<std::shared_ptr<const MappedFile>> mapped = Of(std::move(file), access);
   if (mapped.ok()) return mapped;
   return std::move(mapped).status().At(path.string());
 }
 
-Result<std::shared_ptr<const MappedFile>> MappedFile::Of(Descriptor& file, FileAccess access) {
+Result<std::shared_ptr<const MappedFile>> MappedFile::Of(Descriptor file, FileAccess access) {
   struct stat about {};
   if (fstat(file.get(), &about) != 0) return Error(StatusCode::kUnavailable, "{}", std::strerror(errno));
   const auto size = static_cast<size_t>(about.st_size);
-  if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(nullptr, 0, file.Release()));
-  if (access == FileAccess::kCopied) {
-    DEPUTY_ASSIGN_OR_RETURN(const std::unique_ptr<Descriptor> copy, SealedCopy(file.get(), size));
-    file.Replace(copy->Release());
+  std::shared_ptr<MappedFile> mapped(new MappedFile);
+  if (access == FileAccess::kCopied && size != 0) {
+    DEPUTY_ASSIGN_OR_RETURN(Descriptor copy, SealedCopy(file.get(), size));
+    file = std::move(copy);
   }
-  void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  void* data = size == 0 ? nullptr : mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (data == MAP_FAILED)
     return Error(StatusCode::kResourceExhausted, "cannot map {} bytes: {}", size, std::strerror(errno));
-  return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const uint8_t*>(data), size, file.Release()));
+  mapped->data_ = static_cast<const uint8_t*>(data);
+  mapped->size_ = size;
+  mapped->descriptor_ = std::move(file);
+  return std::shared_ptr<const MappedFile>(std::move(mapped));
 }
 
 MappedFile::~MappedFile() {
   if (data_ != nullptr) munmap(const_cast<uint8_t*>(data_), size_);
-  close(descriptor_);
 }
 
 void MappedFile::DropPages() const { host::DropPages(bytes()); }
@@ -78,6 +83,20 @@ bool ReadAt(int descriptor, uint64_t offset, std::span<uint8_t> to) {
     to = to.subspan(static_cast<size_t>(got));
   }
   return true;
+}
+
+std::vector<std::filesystem::path> PathsIn(const std::filesystem::path& folder, std::error_code& error) {
+  std::vector<std::filesystem::path> paths;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
+  errno = open == nullptr ? errno : 0;
+  while (const dirent* entry = open == nullptr ? nullptr : readdir(open.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") paths.push_back(folder / name);
+    errno = 0;
+  }
+  error.assign(errno, std::generic_category());
+  std::sort(paths.begin(), paths.end());
+  return paths;
 }
 
 Result<std::string> ReadTextFile(const std::filesystem::path& path, size_t limit) {

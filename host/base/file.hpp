@@ -10,13 +10,35 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/status.hpp"
 
 namespace deputy::host {
 
-class Descriptor;
+// A file descriptor that is closed with its owner. Negative: none.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { Replace(-1); }
+  Descriptor(Descriptor&& other) noexcept : fd_(other.Release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    if (this != &other) Replace(other.Release());
+    return *this;
+  }
+  int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }
+  void Replace(int fd) {
+    if (fd_ >= 0) close(fd_);
+    fd_ = fd;
+  }
+
+ private:
+  int fd_ = -1;
+};
 
 // How the bytes of a file come into memory.
 enum class FileAccess {
@@ -31,22 +53,23 @@ class MappedFile {
   static Result<std::shared_ptr<const MappedFile>> Open(const std::filesystem::path& path,
                                                         FileAccess access = FileAccess::kMapped);
   // Takes a regular file that is open for reading.
-  static Result<std::shared_ptr<const MappedFile>> Of(Descriptor& file, FileAccess access);
+  static Result<std::shared_ptr<const MappedFile>> Of(Descriptor file, FileAccess access);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const uint8_t> bytes() const { return {data_, size_}; }
   // Of the file, or of the copy.
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return descriptor_.get(); }
   // DropPages of all bytes. [any-thread]
   void DropPages() const;
 
  private:
-  MappedFile(const uint8_t* data, size_t size, int descriptor) : data_(data), size_(size), descriptor_(descriptor) {}
-  const uint8_t* data_;
-  size_t size_;
-  int descriptor_;
+  MappedFile() = default;
+
+  const uint8_t* data_ = nullptr;
+  size_t size_ = 0;
+  Descriptor descriptor_;
 };
 
 // Takes the whole pages among these bytes of a read-only file mapping out of the memory of the process; the next read
@@ -56,6 +79,10 @@ void DropPages(std::span<const uint8_t> mapped);
 
 // Fills `to` from an offset of a file on; false when it cannot. [any-thread]
 bool ReadAt(int descriptor, uint64_t offset, std::span<uint8_t> to);
+
+// What is in a folder, in the order of the names; `error` is set when it cannot be read, or not to its end.
+// std::filesystem's iterators end the process when memory lacks. [any-thread]
+std::vector<std::filesystem::path> PathsIn(const std::filesystem::path& folder, std::error_code& error);
 
 // Reads a whole file into memory; refuses anything but a regular file, and files over `limit` bytes.
 Result<std::string> ReadTextFile(const std::filesystem::path& path, size_t limit);
@@ -69,23 +96,5 @@ inline const char* KindOfFile(mode_t mode) {
   if (S_ISSOCK(mode)) return "a socket";
   return "a device";
 }
-
-// A file descriptor that is closed with its owner. Negative: none.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { Replace(-1); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  int Release() { return std::exchange(fd_, -1); }
-  void Replace(int fd) {
-    if (fd_ >= 0) close(fd_);
-    fd_ = fd;
-  }
-
- private:
-  int fd_;
-};
 
 }  // namespace deputy::host

@@ -19,45 +19,45 @@ Status NoMemory(uint64_t size) {
 
 // `copy` writes a part of the rest and returns its size, or -1.
 template <class Copy>
-Result<std::unique_ptr<Descriptor>> Sealed(uint64_t size, Copy copy) {
-  DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Descriptor> file, UnsealedMemory(0));
+Result<Descriptor> Sealed(uint64_t size, Copy copy) {
+  DEPUTY_ASSIGN_OR_RETURN(Descriptor file, UnsealedMemory(0));
   const FileSizeSignalBlock block;
   for (uint64_t done = 0; done < size;) {
-    const ssize_t put = copy(file->get(), done);
+    const ssize_t put = copy(file.get(), done);
     if (put == 0) return Error(StatusCode::kUnavailable, "ends after {} of {} bytes", done, size);
     if (put < 0 && errno == EIO) return Error(StatusCode::kUnavailable, "cannot read: {}", std::strerror(errno));
     if (put < 0 && errno != EINTR) return NoMemory(size);
     if (put > 0) done += static_cast<uint64_t>(put);
   }
-  if (fcntl(file->get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)
+  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)
     return NoMemory(size);
   return file;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Descriptor>> SealedCopy(std::span<const uint8_t> bytes) {
+Result<Descriptor> SealedCopy(std::span<const uint8_t> bytes) {
   return Sealed(bytes.size(), [&](int to, uint64_t done) { return write(to, &bytes[done], bytes.size() - done); });
 }
 
-Result<std::unique_ptr<Descriptor>> SealedCopy(int file, uint64_t size) {
+Result<Descriptor> SealedCopy(int file, uint64_t size) {
   return Sealed(size, [&](int to, uint64_t done) {
     auto from = static_cast<off_t>(done);
     return sendfile(to, file, &from, size - done);
   });
 }
 
-Result<std::unique_ptr<Descriptor>> UnsealedMemory(uint64_t size) {
-  auto file = std::make_unique<Descriptor>(memfd_create("deputy", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (file->get() < 0) return NoMemory(size);
+Result<Descriptor> UnsealedMemory(uint64_t size) {
+  auto file = Descriptor(memfd_create("deputy", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (file.get() < 0) return NoMemory(size);
   const FileSizeSignalBlock block;
-  if (ftruncate(file->get(), static_cast<off_t>(size)) != 0) return NoMemory(size);
+  if (ftruncate(file.get(), static_cast<off_t>(size)) != 0) return NoMemory(size);
   return file;
 }
 
-Result<std::unique_ptr<Descriptor>> SealedMemory(uint64_t size) {
-  DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Descriptor> file, UnsealedMemory(size));
-  if (fcntl(file->get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return NoMemory(size);
+Result<Descriptor> SealedMemory(uint64_t size) {
+  DEPUTY_ASSIGN_OR_RETURN(Descriptor file, UnsealedMemory(size));
+  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return NoMemory(size);
   return file;
 }
 

@@ -13,12 +13,12 @@ namespace deputy::host {
 // kResourceExhausted where there is no memory. [any-thread]
 
 // With these bytes, sealed against every change.
-Result<std::unique_ptr<Descriptor>> SealedCopy(std::span<const uint8_t> bytes);
+Result<Descriptor> SealedCopy(std::span<const uint8_t> bytes);
 // With the first `size` bytes of an open file. kUnavailable when they cannot be read, or the file ends before.
-Result<std::unique_ptr<Descriptor>> SealedCopy(int file, uint64_t size);
+Result<Descriptor> SealedCopy(int file, uint64_t size);
 // Zeros, without a seal.
-Result<std::unique_ptr<Descriptor>> UnsealedMemory(uint64_t size);
+Result<Descriptor> UnsealedMemory(uint64_t size);
 // Zeros, sealed against resizing.
-Result<std::unique_ptr<Descriptor>> SealedMemory(uint64_t size);
+Result<Descriptor> SealedMemory(uint64_t size);
 
 }  // namespace deputy::host

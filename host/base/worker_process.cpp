@@ -14,6 +14,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/file.hpp"
+
 extern char** environ;
 
 namespace deputy::host {
@@ -25,38 +27,20 @@ Status FromErrno(const std::filesystem::path& program, int error) {
       .At(program.string());
 }
 
-// Owns a descriptor until it is released.
-class Owned {
- public:
-  explicit Owned(int fd = -1) : fd_(fd) {}
-  ~Owned() { Reset(-1); }
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-  void Reset(int fd) {
-    if (fd_ >= 0) close(fd_);
-    fd_ = fd;
-  }
-  int Release() { return std::exchange(fd_, -1); }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 // The child's ends are moved out of the range that the child rearranges, so that no dup2 there can hit one of them.
-bool Keep(const int (&ends)[2], Owned& ours, Owned& theirs) {
-  ours.Reset(ends[0]);
-  theirs.Reset(fcntl(ends[1], F_DUPFD_CLOEXEC, 10));
+bool Keep(const int (&ends)[2], Descriptor& ours, Descriptor& theirs) {
+  ours.Replace(ends[0]);
+  theirs.Replace(fcntl(ends[1], F_DUPFD_CLOEXEC, 10));
   close(ends[1]);
   return theirs.get() >= 0;
 }
 
-bool OpenPipe(Owned& ours, Owned& theirs) {
+bool OpenPipe(Descriptor& ours, Descriptor& theirs) {
   int ends[2];
   return pipe2(ends, O_CLOEXEC) == 0 && Keep(ends, ours, theirs) && fcntl(ours.get(), F_SETFL, O_NONBLOCK) == 0;
 }
 
-bool OpenSocket(Owned& ours, Owned& theirs) {
+bool OpenSocket(Descriptor& ours, Descriptor& theirs) {
   int ends[2];
   return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0 && Keep(ends, ours, theirs);
 }
@@ -99,7 +83,7 @@ int Spawn(const std::filesystem::path& program, const std::vector<std::string>& 
 
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const std::filesystem::path& program,
                                                             const std::vector<std::string>& arguments, ReplyKind kind) {
-  Owned reply, their_reply, output, their_output;
+  Descriptor reply, their_reply, output, their_output;
   const bool opened = kind == ReplyKind::kPipe ? OpenPipe(reply, their_reply) : OpenSocket(reply, their_reply);
   if (!opened || !OpenPipe(output, their_output)) return FromErrno(program, errno);
   std::unique_ptr<WorkerProcess> process(new WorkerProcess);

@@ -41,13 +41,11 @@ std::string VersionOf(const fs::path& link) {
 }
 
 std::vector<fs::path> FoldersIn(const fs::path& folder) {
-  std::vector<fs::path> found;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    std::error_code ignored;
-    if (it->symlink_status(ignored).type() == fs::file_type::directory) found.push_back(it->path());
-  }
-  std::sort(found.begin(), found.end());
+  std::error_code ignored;
+  std::vector<fs::path> found = PathsIn(folder, ignored);
+  std::erase_if(found, [&](const fs::path& path) {
+    return fs::symlink_status(path, ignored).type() != fs::file_type::directory;
+  });
   return found;
 }
 

@@ -145,14 +145,21 @@ Result<ReadBundle> ReadArchive(const fs::path& file, std::optional<fs::path> fol
 // Paths of all files below the folder but the list itself, with their sizes; of links and other kinds, too.
 std::map<std::string, uint64_t> FilesBelow(const fs::path& folder) {
   std::map<std::string, uint64_t> sizes;
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+  std::vector<fs::path> folders = {folder};
+  while (!folders.empty()) {
     std::error_code ignored;
-    if (it->symlink_status(ignored).type() == fs::file_type::directory) continue;
-    const std::string path = it->path().lexically_relative(folder).generic_string();
-    if (path == kChecksumsName || path == kChecksumsSignatureName) continue;
-    const uintmax_t size = it->is_regular_file(ignored) ? it->file_size(ignored) : 0;
-    sizes.emplace(path, ignored ? 0 : size);
+    const fs::path last = std::move(folders.back());
+    folders.pop_back();
+    for (const fs::path& file : PathsIn(last, ignored)) {
+      if (fs::symlink_status(file, ignored).type() == fs::file_type::directory) {
+        folders.push_back(file);
+        continue;
+      }
+      const std::string path = file.lexically_relative(folder).generic_string();
+      if (path == kChecksumsName || path == kChecksumsSignatureName) continue;
+      const uintmax_t size = fs::is_regular_file(file, ignored) ? fs::file_size(file, ignored) : 0;
+      sizes.emplace(path, ignored ? 0 : size);
+    }
   }
   return sizes;
 }

@@ -96,16 +96,14 @@ void ConfigLoader::AddDropIns(const fs::path& folder) {
   if (status.type() != fs::file_type::directory)
     return AddUnreadable(folder.string(), error ? "cannot open: " + error.message() : "is not a folder");
   std::vector<fs::path> found;
-  fs::directory_iterator entry(folder, error);
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
+  for (const fs::path& path : PathsIn(folder, error)) {
+    const std::string name = path.filename().string();
     if (name[0] == '.') continue;
-    if (EndsWith(name, ".yaml")) found.push_back(entry->path());
+    if (EndsWith(name, ".yaml")) found.push_back(path);
     if (EndsWith(name, ".yml"))
-      early_warnings_.push_back({{entry->path().string(), 0, 0}, "is not read: its name does not end in .yaml"});
+      early_warnings_.push_back({{path.string(), 0, 0}, "is not read: its name does not end in .yaml"});
   }
   if (error) return AddUnreadable(folder.string(), "cannot list: " + error.message());
-  std::sort(found.begin(), found.end());
   for (const fs::path& path : found) AddFile(path);
 }
 

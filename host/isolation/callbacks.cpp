@@ -204,7 +204,7 @@ bool RemoteCall::AnswerConstant(WireFrame& frame) {
   if (status != nullptr) return Answer(function, status, TwoNumbers());
   if (info.constant == nullptr) return false;  // only for values that have a key
   const auto copy = SealedCopy({static_cast<const uint8_t*>(info.constant), info.byte_size});
-  if (copy.ok()) return Answer(function, nullptr, TwoNumbers(), {(*copy)->get()});
+  if (copy.ok()) return Answer(function, nullptr, TwoNumbers(), {copy->get()});
   const std::string text = copy.status().message();
   status = host.status_new(host.self, DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, text.data(), text.size());
   return Answer(function, status, TwoNumbers());

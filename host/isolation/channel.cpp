@@ -25,17 +25,17 @@ bool HasInput(int socket) {
 
 }  // namespace
 
-std::unique_ptr<Channel> Channel::Make(std::chrono::nanoseconds spin, std::unique_ptr<Descriptor> (&theirs)[2]) {
+std::unique_ptr<Channel> Channel::Make(std::chrono::nanoseconds spin, Descriptor (&theirs)[2]) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return nullptr;
-  auto ours = std::make_unique<Descriptor>(ends[0]);
-  theirs[0] = std::make_unique<Descriptor>(ends[1]);
-  Result<std::unique_ptr<Descriptor>> memory = SealedMemory(sizeof(ChannelPage));
+  auto ours = Descriptor(ends[0]);
+  theirs[0] = Descriptor(ends[1]);
+  Result<Descriptor> memory = SealedMemory(sizeof(ChannelPage));
   if (!memory.ok()) return nullptr;
   theirs[1] = *std::move(memory);
-  std::unique_ptr<Mapping> page = Mapping::Of(theirs[1]->get(), 0, sizeof(ChannelPage), true);
+  std::unique_ptr<Mapping> page = Mapping::Of(theirs[1].get(), 0, sizeof(ChannelPage), true);
   if (page == nullptr) return nullptr;
-  std::unique_ptr<Channel> channel(new Channel(ours->Release(), std::move(page), spin));
+  std::unique_ptr<Channel> channel(new Channel(ours.Release(), std::move(page), spin));
   channel->page().spin_ns.store(static_cast<uint32_t>(spin.count()), std::memory_order_relaxed);
   return channel;
 }

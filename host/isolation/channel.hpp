@@ -21,7 +21,7 @@ class Channel {
  public:
   // Null where there is no descriptor or no memory. `theirs` are the descriptors for the worker: its end of the
   // socket, and the page.
-  static std::unique_ptr<Channel> Make(std::chrono::nanoseconds spin, std::unique_ptr<Descriptor> (&theirs)[2]);
+  static std::unique_ptr<Channel> Make(std::chrono::nanoseconds spin, Descriptor (&theirs)[2]);
   // The worker's thread for it ends.
   ~Channel();
   Channel(const Channel&) = delete;

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace deputy::host {
@@ -22,7 +23,7 @@ union ControlSpace {
 };
 
 // Takes ownership of every descriptor beside the bytes, also too many. False for anything else.
-bool TakeDescriptors(msghdr& message, std::vector<std::unique_ptr<Descriptor>>& into) {
+bool TakeDescriptors(msghdr& message, std::vector<Descriptor>& into) {
   bool sound = (message.msg_flags & MSG_CTRUNC) == 0;
   for (cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr; head = CMSG_NXTHDR(&message, head)) {
     if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) {
@@ -30,11 +31,13 @@ bool TakeDescriptors(msghdr& message, std::vector<std::unique_ptr<Descriptor>>& 
       continue;
     }
     const size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    std::array<Descriptor, kMaxFrameDescriptors> taken;  // before memory may lack
     for (size_t i = 0; i < count; ++i) {
       int descriptor = -1;
       std::memcpy(&descriptor, CMSG_DATA(head) + i * sizeof(int), sizeof descriptor);
-      into.push_back(std::make_unique<Descriptor>(descriptor));
+      taken[i] = Descriptor(descriptor);
     }
+    std::move(taken.begin(), taken.begin() + count, std::back_inserter(into));
   }
   return sound;
 }
@@ -49,8 +52,7 @@ bool AwaitMore(int socket, short events) {
 }
 
 // Receives exactly `size` bytes; waits for the first of them as long as it takes if they begin a frame.
-Transfer ReceiveBytes(int socket, void* to, size_t size, std::vector<std::unique_ptr<Descriptor>>& descriptors,
-                      bool begins) {
+Transfer ReceiveBytes(int socket, void* to, size_t size, std::vector<Descriptor>& descriptors, bool begins) {
   size_t done = 0;
   while (done < size) {
     iovec part{static_cast<char*>(to) + done, size - done};

@@ -34,7 +34,7 @@ struct WireFrame {
   FrameKind kind{};
   Function function{};
   std::vector<uint64_t> words;
-  std::vector<std::unique_ptr<Descriptor>> descriptors;
+  std::vector<Descriptor> descriptors;
 };
 
 enum class Transfer {
@@ -76,7 +76,7 @@ class Received {
   bool valid() const { return reader_.done(); }
   Message* operator->() { return &message_; }
   Message& operator*() { return message_; }
-  std::vector<std::unique_ptr<Descriptor>>& descriptors() { return frame_.descriptors; }
+  std::vector<Descriptor>& descriptors() { return frame_.descriptors; }
 
  private:
   WireFrame frame_;

@@ -53,7 +53,7 @@ deputy_status* Restore(deputy_instance* self, const deputy_compile_args* args, c
     scope.control = args->control;
     auto executable = std::make_unique<RemoteExecutable>(RemoteExecutable{instance, 0});
     RemoteCall call(instance.delegate.link(), Function::kBlobRestore, scope);
-    call.Attach((*bytes)->get());
+    call.Attach(bytes->get());
     std::unique_ptr<Received<Reply<WireNumber>>> token;
     CallResult result = call.Make(ObjectCall<RestoreForm>{instance.token, {Whole(*args), size}}, token);
     if (result.failed) return result;

@@ -36,8 +36,11 @@ uint8_t* MapOwn(int descriptor, size_t size) {
 std::shared_ptr<uint8_t> SharedArenas::Allocate(size_t bytes) {
   if (bytes >= MachineMemory()) return nullptr;
   const size_t size = AlignUp(bytes + 1);
-  Result<std::unique_ptr<Descriptor>> file = UnsealedMemory(size);
-  uint8_t* const data = file.ok() ? MapOwn((*file)->get(), size) : nullptr;
+  Result<Descriptor> file = UnsealedMemory(size);
+  const auto descriptor = std::make_shared<const Descriptor>(file.ok() ? *std::move(file) : Descriptor());
+  const auto unmap = [size](uint8_t* mapped) { munmap(mapped, size); };
+  std::unique_ptr<uint8_t, decltype(unmap)> mapped(file.ok() ? MapOwn(descriptor->get(), size) : nullptr, unmap);
+  uint8_t* const data = mapped.get();
   if (data == nullptr) {
     Log(LogLevel::kWarning, "{} bytes cannot be shared with worker processes ({}), which get copies", bytes,
         file.ok() ? std::strerror(errno) : file.status().message());
@@ -47,7 +50,8 @@ std::shared_ptr<uint8_t> SharedArenas::Allocate(size_t bytes) {
   }
   {
     const std::unique_lock lock(mutex_);
-    regions_[data] = {++last_id_, size, std::shared_ptr<const Descriptor>(*std::move(file))};
+    regions_[data] = {++last_id_, size, descriptor};
+    mapped.release();
     generation_.fetch_add(1, std::memory_order_release);
   }
   return {data, [arenas = shared_from_this()](uint8_t* freed) { arenas->Free(freed); }};

@@ -24,20 +24,24 @@ std::unique_ptr<Mapping> Mapping::Of(int descriptor, uint64_t offset, uint64_t s
   const auto whole = static_cast<uint64_t>(about.st_size);
   if (size == 0 || offset > whole || size > whole - offset) return nullptr;
   const uint64_t skipped = offset % kPage;
+  std::unique_ptr<Mapping> mapping(new Mapping(nullptr, skipped, size));
   void* base = mmap(nullptr, size + skipped, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, descriptor,
                     static_cast<off_t>(offset - skipped));
   if (base == MAP_FAILED) return nullptr;
-  return std::unique_ptr<Mapping>(new Mapping(static_cast<uint8_t*>(base), skipped, size));
+  mapping->base_ = static_cast<uint8_t*>(base);
+  return mapping;
 }
 
-Mapping::~Mapping() { munmap(base_, size_ + skipped_); }
+Mapping::~Mapping() {
+  if (base_ != nullptr) munmap(base_, size_ + skipped_);
+}
 
 Status SharedRegion::Ensure(uint64_t size) {
   if (size <= this->size() && mapping_ != nullptr) return {};
   if (size > kMostBytes) return Error(StatusCode::kResourceExhausted, "no shared memory of {} bytes", size);
   const uint64_t wanted = (std::max(size, this->size() + this->size() / 2) + kPage) / kPage * kPage;
-  DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Descriptor> file, SealedMemory(wanted));
-  std::unique_ptr<Mapping> mapping = Mapping::Of(file->get(), 0, wanted, true);
+  DEPUTY_ASSIGN_OR_RETURN(Descriptor file, SealedMemory(wanted));
+  std::unique_ptr<Mapping> mapping = Mapping::Of(file.get(), 0, wanted, true);
   if (mapping == nullptr)
     return Error(StatusCode::kResourceExhausted, "no shared memory of {} bytes: {}", wanted, std::strerror(errno));
   mapping_ = std::move(mapping);
@@ -46,6 +50,6 @@ Status SharedRegion::Ensure(uint64_t size) {
   return {};
 }
 
-int SharedRegion::TakeNew() { return std::exchange(given_, true) || descriptor_ == nullptr ? -1 : descriptor_->get(); }
+int SharedRegion::TakeNew() { return std::exchange(given_, true) ? -1 : descriptor_.get(); }
 
 }  // namespace deputy::host

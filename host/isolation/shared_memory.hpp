@@ -44,7 +44,7 @@ class SharedRegion {
   uint64_t size() const { return mapping_ == nullptr ? 0 : mapping_->size(); }
 
  private:
-  std::unique_ptr<Descriptor> descriptor_;
+  Descriptor descriptor_;
   std::unique_ptr<Mapping> mapping_;
   bool given_ = true;
 };

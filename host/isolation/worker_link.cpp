@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <future>
+#include <new>
 #include <utility>
 
 #include "base/log.hpp"
@@ -23,6 +24,17 @@ constexpr std::chrono::milliseconds kTimeToEnd{2000};
 constexpr size_t kMostIdleChannels = 64;
 
 deputy_str Str(std::string_view text) { return {text.data(), text.size()}; }
+
+// False: memory was lacking. An exception would end the process of the application, whose thread this is not.
+template <class Work>
+bool WithMemory(Work work) {
+  try {
+    work();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
 
 std::string_view View(const deputy_str& text) {
   return text.data == nullptr ? std::string_view() : std::string_view(text.data, text.size);
@@ -85,19 +97,23 @@ Status WorkerLink::Begin() {
   const auto started = std::make_shared<std::promise<Status>>();
   std::future<Status> result = started->get_future();
   watcher_ = std::thread([this, started] {
-    const std::vector<std::string> arguments{"serve", options_.file.string(), options_.sandbox ? "sandbox" : "user",
-                                             std::to_string(options_.memory_limit), std::to_string(getpid())};
-    auto process = WorkerProcess::Start(options_.worker, arguments, WorkerProcess::ReplyKind::kSocket);
-    if (!process.ok()) return started->set_value(process.status());
-    process_ = *std::move(process);
-    Status status = AwaitHello();
-    if (!status.ok()) process_->Kill();
+    Status status;
+    if (!WithMemory([&] { status = StartProcess(); })) status = Status(StatusCode::kResourceExhausted, "lacks memory");
+    if (!status.ok() && process_ != nullptr) process_->Kill();
     started->set_value(std::move(status));
-    Watch();
+    if (process_ != nullptr) Watch();
   });
   Status status = result.get();
   if (!status.ok()) return std::move(status).At(label_);
   return {};
+}
+
+Status WorkerLink::StartProcess() {
+  const std::vector<std::string> arguments{"serve", options_.file.string(), options_.sandbox ? "sandbox" : "user",
+                                           std::to_string(options_.memory_limit), std::to_string(getpid())};
+  DEPUTY_ASSIGN_OR_RETURN(process_,
+                          WorkerProcess::Start(options_.worker, arguments, WorkerProcess::ReplyKind::kSocket));
+  return AwaitHello();
 }
 
 Status WorkerLink::AwaitHello() {
@@ -160,13 +176,13 @@ std::unique_ptr<Channel> WorkerLink::Acquire() {
 }
 
 std::unique_ptr<Channel> WorkerLink::NewChannel() {
-  std::unique_ptr<Descriptor> theirs[2];
+  Descriptor theirs[2];
   std::unique_ptr<Channel> channel = Channel::Make(spin_, theirs);
   if (channel == nullptr) return nullptr;
   const std::lock_guard lock(sending_);
   // Where this fails the worker has ended, which the first use of the channel shows.
   (void)SendFrame(process_->reply_fd(), FrameKind::kNotice, Function::kNewChannel, Encode(Nothing()),
-                  {theirs[0]->get(), theirs[1]->get()});
+                  {theirs[0].get(), theirs[1].get()});
   return channel;
 }
 
@@ -265,8 +281,9 @@ void WorkerLink::Watch() {
         limit ? std::chrono::ceil<std::chrono::milliseconds>(*limit - Clock::now()) : std::chrono::milliseconds(kLong);
     if (left.count() <= 0) break;
     const WorkerProcess::Ready ready = process_->Wait(left, control, output);
-    if (ready.output) output = output_->Take(process_->output_fd());
-    if (ready.reply) control = TakeControl();
+    // Lines of the log may be lost. The rest of a message that was not read is an invalid one.
+    if (ready.output) WithMemory([&] { output = output_->Take(process_->output_fd()); });
+    if (ready.reply) WithMemory([&] { control = TakeControl(); });
     if (!control && !limit) limit = Clock::now() + kTimeToEnd;
     if (ready.ended && !ready.reply) break;
   }
@@ -274,11 +291,13 @@ void WorkerLink::Watch() {
     const std::lock_guard lock(mutex_);
     collecting_ = true;
   }
-  std::string how = HowItEnded(process_->Finish());
+  const std::optional<int> end = process_->Finish();
+  std::string how = "has ended";
+  WithMemory([&] { how = HowItEnded(end); });
   for (int i = 0; output && i < 64; ++i) {
     pollfd more{process_->output_fd(), POLLIN, 0};
     if (poll(&more, 1, 0) <= 0) break;
-    output = output_->Take(process_->output_fd());
+    WithMemory([&] { output = output_->Take(process_->output_fd()); });
   }
   const std::lock_guard lock(mutex_);
   ended_ = std::move(how);

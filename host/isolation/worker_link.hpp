@@ -74,6 +74,7 @@ class WorkerLink final : private SharedArenaUser {
 
   explicit WorkerLink(const RemotePluginOptions& options);
   Status Begin();
+  Status StartProcess();
   Status AwaitHello();
   void Watch();
   bool TakeControl();

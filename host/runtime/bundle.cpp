@@ -169,8 +169,8 @@ Result<InstalledBundle> FindBundle(const std::string& bundle, const std::string&
     // The version is resolved once: a context keeps it when another one becomes the current one.
     if (!version.empty() && version.find('/') == std::string::npos && version.front() != '.')
       return InstalledBundle{bundle, version, fs::absolute(place / bundle / version, error).string(), true};
-    for (fs::directory_iterator it(place, error), end; !error && it != end; it.increment(error))
-      if (it->path().filename().string().front() != '.') known.push_back(it->path().filename().string());
+    for (const fs::path& path : host::PathsIn(place, error))
+      if (path.filename().string().front() != '.') known.push_back(path.filename().string());
   }
   return host::Error(StatusCode::kNotFound, "no bundle '{}' is installed{}", bundle,
                      host::DidYouMean(bundle, std::span<const std::string>(known)))

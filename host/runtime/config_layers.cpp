@@ -109,11 +109,9 @@ std::string AddLayers(const ConfigSources& sources, ConfigLoader& loader) {
 
 std::vector<std::string> ShippedConfigs() {
   std::vector<std::string> names;
-  std::error_code error;
-  for (host::fs::directory_iterator entry(host::ShippedFolder(), error);
-       !error && entry != host::fs::directory_iterator(); entry.increment(error))
-    if (entry->path().extension() == host::kEnding) names.push_back(entry->path().stem().string());
-  std::sort(names.begin(), names.end());
+  std::error_code ignored;
+  for (const host::fs::path& file : host::PathsIn(host::ShippedFolder(), ignored))
+    if (file.extension() == host::kEnding) names.push_back(file.stem().string());
   return names;
 }
 

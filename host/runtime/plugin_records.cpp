@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file.hpp"
 #include "deputy/abi/delegate.h"
 #include "deputy/version.hpp"
 #include "plugin/discovery/probe_wire.hpp"
@@ -42,13 +43,10 @@ Digest SystemDigest() {
 }
 
 void AddNames(const fs::path& folder, Digester& digester) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    names.push_back(it->path().filename().string());
-  std::sort(names.begin(), names.end());
-  digester.AddNumber(names.size());
-  for (const std::string& name : names) digester.AddText(name);
+  std::error_code ignored;
+  const std::vector<fs::path> paths = PathsIn(folder, ignored);
+  digester.AddNumber(paths.size());
+  for (const fs::path& path : paths) digester.AddText(path.filename().string());
 }
 
 // Devices come and go with files and with boots, and plugins read the environment. What a terminal or a shell changes

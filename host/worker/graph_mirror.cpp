@@ -97,7 +97,7 @@ deputy_status* GraphMirror::Constant(ValueForm& value) {
     if (deputy_status* failure = StatusOf((*reply)->outcome)) return failure;
     if (reply->descriptors().size() != 1) EndWorker();
     std::shared_ptr<const Mapping> mapping =
-        Mapping::Of(reply->descriptors().front()->get(), (*reply)->payload.second, value.info.byte_size, false);
+        Mapping::Of(reply->descriptors().front().get(), (*reply)->payload.second, value.info.byte_size, false);
     if (mapping == nullptr) return NewStatus(DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "a constant cannot be mapped");
     const uint8_t* data = mapping->data();
     bytes = store_.Add(key, {data, std::move(mapping), -1});
@@ -160,7 +160,7 @@ deputy_status* GraphMirror::ConstantFile(deputy_value_id value, int32_t* descrip
     const ByteStore::Key key{(*reply)->payload.first, kIsFile};
     std::shared_ptr<const KeptBytes> file = store_.Find(key);
     if (file == nullptr) {
-      std::shared_ptr<const Descriptor> owner = std::move(reply->descriptors().front());
+      const auto owner = std::make_shared<const Descriptor>(std::move(reply->descriptors().front()));
       const int number = owner->get();
       file = store_.Add(key, {nullptr, std::move(owner), number});
     }

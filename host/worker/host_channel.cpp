@@ -34,7 +34,7 @@ bool HostChannel::TakeCall(WireFrame& frame) {
   const CallPlace place = page().place.load(std::memory_order_relaxed);
   if (place == CallPlace::kNowhere) return false;
   if (place == CallPlace::kSlot) return TakeFromSlot(frame);
-  return ReceiveFrame(socket_->get(), frame) == Transfer::kDone && frame.kind == FrameKind::kCall;
+  return ReceiveFrame(socket_.get(), frame) == Transfer::kDone && frame.kind == FrameKind::kCall;
 }
 
 bool HostChannel::TakeFromSlot(WireFrame& frame) {
@@ -56,9 +56,9 @@ WireFrame HostChannel::Exchange(Function function, const std::vector<uint64_t>& 
   const std::lock_guard lock(mutex_);
   WireFrame frame;
   has_sent_ = true;
-  const Transfer sent = SendFrame(socket_->get(), FrameKind::kCallback, function, words);
+  const Transfer sent = SendFrame(socket_.get(), FrameKind::kCallback, function, words);
   page().answers.Ring();
-  if (sent != Transfer::kDone || ReceiveFrame(socket_->get(), frame) != Transfer::kDone ||
+  if (sent != Transfer::kDone || ReceiveFrame(socket_.get(), frame) != Transfer::kDone ||
       frame.kind != FrameKind::kCallbackReturn || frame.function != function)
     EndWorker();
   return frame;
@@ -68,7 +68,7 @@ void HostChannel::Send(FrameKind kind, Function function, const std::vector<uint
   const std::lock_guard lock(mutex_);
   has_sent_ = true;
   // The host has closed the channel: the result is of no use any more.
-  if (SendFrame(socket_->get(), kind, function, words) == Transfer::kTooLarge) EndWorker();
+  if (SendFrame(socket_.get(), kind, function, words) == Transfer::kTooLarge) EndWorker();
   page().answers.Ring();
 }
 

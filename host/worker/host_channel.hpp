@@ -25,7 +25,7 @@ deputy_status* StatusOf(const Outcome& outcome);
 
 class HostChannel {
  public:
-  HostChannel(std::unique_ptr<Descriptor> socket, std::unique_ptr<Mapping> page)
+  HostChannel(Descriptor socket, std::unique_ptr<Mapping> page)
       : socket_(std::move(socket)),
         page_(std::move(page)),
         spin_(std::chrono::nanoseconds(this->page().spin_ns.load(std::memory_order_relaxed))) {}
@@ -67,7 +67,7 @@ class HostChannel {
   WireFrame Exchange(Function function, const std::vector<uint64_t>& words);
   void Send(FrameKind kind, Function function, const std::vector<uint64_t>& words);
 
-  std::unique_ptr<Descriptor> socket_;
+  Descriptor socket_;
   std::unique_ptr<Mapping> page_;
   SpinTime spin_;
   uint32_t seen_ = 0;      // of the calls that were announced

@@ -39,7 +39,7 @@ void ServeChannel(ServedPlugin& plugin, HostChannel& channel) {
 
 void OpenChannel(ServedPlugin& plugin, WireFrame& frame) {
   if (frame.descriptors.size() != 2) EndWorker();
-  std::unique_ptr<Mapping> page = Mapping::Of(frame.descriptors[1]->get(), 0, sizeof(ChannelPage), true);
+  std::unique_ptr<Mapping> page = Mapping::Of(frame.descriptors[1].get(), 0, sizeof(ChannelPage), true);
   if (page == nullptr) EndWorker();
   auto channel = std::make_unique<HostChannel>(std::move(frame.descriptors[0]), std::move(page));
   std::thread([&plugin, channel = std::move(channel)] { ServeChannel(plugin, *channel); }).detach();

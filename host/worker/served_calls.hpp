@@ -49,14 +49,14 @@ class ServedCall {
   ReplyWords TakeRegion(WireFrame frame);
   ReplyWords Execute(WireFrame frame);
   ReplyWords ExecuteAgain(WireFrame frame);
-  ReplyWords Run(ServedContext& context, std::vector<std::unique_ptr<Descriptor>>& descriptors);
+  ReplyWords Run(ServedContext& context, std::vector<Descriptor>& descriptors);
   ReplyWords Resize(WireFrame frame);
   ReplyWords ContextCreate(WireFrame frame);
   ReplyWords Serialize(ServedExecutable& executable);
   ReplyWords AddDebugMap(ServedExecutable& executable);
 
   // Puts the memory of this process into a run's arguments.
-  void Bind(RunForm& run, std::vector<std::unique_ptr<Descriptor>>& descriptors);
+  void Bind(RunForm& run, std::vector<Descriptor>& descriptors);
   void* At(const void* place, uint64_t size) const;
   static deputy_status* Allocate(void* self, uint32_t output, const int64_t* dims, uint32_t rank, void** data);
   deputy_output_allocator allocator() { return {sizeof(deputy_output_allocator), 0, this, Allocate}; }

@@ -143,7 +143,7 @@ ReplyWords ServedCall::Restore(WireFrame frame) {
   auto blob = std::make_unique<ServedBlob>();
   blob->host = instance.host->table();
   const uint64_t size = (*message)->args.size;
-  blob->bytes = Mapping::Of(message->descriptors().front()->get(), 0, size, false);
+  blob->bytes = Mapping::Of(message->descriptors().front().get(), 0, size, false);
   const deputy_blob given{sizeof given, 0,          blob->bytes == nullptr ? nullptr : blob->bytes->data(),
                           size,         blob.get(), ServedBlob::Release};
   executable->keeps = {graph.keep(), keep};

@@ -43,8 +43,8 @@ void* ServedCall::At(const void* place, uint64_t size) const {
   return channel_.tensors->data() + offset;
 }
 
-void ServedCall::Bind(RunForm& run, std::vector<std::unique_ptr<Descriptor>>& descriptors) {
-  if (!descriptors.empty()) channel_.tensors = Mapping::Of(descriptors.front()->get(), 0, run.region_size, true);
+void ServedCall::Bind(RunForm& run, std::vector<Descriptor>& descriptors) {
+  if (!descriptors.empty()) channel_.tensors = Mapping::Of(descriptors.front().get(), 0, run.region_size, true);
   descriptors.clear();  // a context keeps its last message
   deputy_run_args& args = run.args;
   for (const auto& [tensors, count] :
@@ -65,7 +65,7 @@ deputy_status* ServedCall::Allocate(void* self, uint32_t output, const int64_t* 
   const auto [size, region_size] = (*reply)->payload;
   if (size == 0) return nullptr;
   std::unique_ptr<Mapping>& region = channel.outputs[output];
-  if (!reply->descriptors().empty()) region = Mapping::Of(reply->descriptors().front()->get(), 0, region_size, true);
+  if (!reply->descriptors().empty()) region = Mapping::Of(reply->descriptors().front().get(), 0, region_size, true);
   if (region == nullptr || region->size() < size)
     return NewStatus(DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "an output cannot be mapped");
   *data = region->data();
@@ -76,7 +76,7 @@ ReplyWords ServedCall::TakeRegion(WireFrame frame) {
   const auto message = Decode<RegionForm>(std::move(frame));
   if (message->descriptors().size() != 1) EndWorker();
   const RegionForm& form = **message;
-  std::unique_ptr<Mapping> bytes = Mapping::Of(message->descriptors().front()->get(), 0, form.size, false);
+  std::unique_ptr<Mapping> bytes = Mapping::Of(message->descriptors().front().get(), 0, form.size, false);
   if (bytes == nullptr)
     return ReplyWith(StatusHandle(NewStatus(DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "inputs cannot be mapped")));
   plugin_.regions.Set(form, std::move(bytes));
@@ -116,7 +116,7 @@ ReplyWords ServedCall::ExecuteAgain(WireFrame frame) {
   return Run(*context, message->descriptors());
 }
 
-ReplyWords ServedCall::Run(ServedContext& context, std::vector<std::unique_ptr<Descriptor>>& descriptors) {
+ReplyWords ServedCall::Run(ServedContext& context, std::vector<Descriptor>& descriptors) {
   RunForm& run = (*context.last_run)->args;
   Bind(run, descriptors);
   const deputy_output_allocator outputs = allocator();

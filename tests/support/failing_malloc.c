@@ -1,6 +1,9 @@
 /* Preloaded, it lets one allocation of the program fail: the one with the number FAILING_MALLOC, counted from main on.
- * With FAILING_MALLOC_EVERY that one and all after it. What is counted is written to the file FAILING_MALLOC_COUNT. */
+ * With FAILING_MALLOC_EVERY that one and all after it. What is counted is written to the file FAILING_MALLOC_COUNT.
+ * A program that is linked with it chooses by calls (failing_malloc.h). */
 #define _GNU_SOURCE
+#include "failing_malloc.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -34,6 +37,13 @@ int posix_memalign(void **memory, size_t alignment, size_t bytes) {
   *memory = Fails() ? NULL : __libc_memalign(alignment, bytes);
   return *memory == NULL ? ENOMEM : 0;
 }
+
+void fail_allocation(long number) {
+  atomic_store(&failing, number);
+  atomic_store(&count, 0);
+}
+
+long allocation_count(void) { return atomic_load(&count); }
 
 static int (*main_of_program)(int, char **, char **);
 

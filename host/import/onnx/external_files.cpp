@@ -74,7 +74,7 @@ Result<MappedBytes> ExternalFiles::Open(const std::string& location) {
   if (!S_ISREG(info.st_mode)) return Refuse(location, "is not a regular file");
   if (info.st_nlink > 1)
     return Refuse(location, "has more than one hard link, which is not allowed").Advise("copy the file");
-  Result<std::shared_ptr<const MappedFile>> file = MappedFile::Of(at, access_);
+  Result<std::shared_ptr<const MappedFile>> file = MappedFile::Of(std::move(at), access_);
   if (!file.ok()) return std::move(file).status().At("external data '" + Printable(location) + "'");
   const MappedBytes external{(*file)->bytes(), *file, (*file)->descriptor()};
   open_.emplace(location, external);

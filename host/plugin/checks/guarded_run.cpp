@@ -21,9 +21,9 @@ constexpr uint8_t kMargin = 0xA5;  // the bytes between a tensor and its guard p
 Result<std::unique_ptr<GuardedBytes>> GuardedBytes::Make(const std::string& name, const void* input, size_t bytes) {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const size_t room = AlignUp(bytes), inner = (room + page - 1) / page * page;
+  std::unique_ptr<GuardedBytes> made(new GuardedBytes());
   void* mapped = mmap(nullptr, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return Error(StatusCode::kResourceExhausted, "no guarded memory for {} bytes", bytes);
-  std::unique_ptr<GuardedBytes> made(new GuardedBytes());
   made->mapping_ = static_cast<uint8_t*>(mapped);
   made->inner_ = inner;
   uint8_t* first = made->mapping_ + page;
@@ -46,6 +46,7 @@ Result<std::unique_ptr<GuardedBytes>> GuardedBytes::Make(const std::string& name
 }
 
 GuardedBytes::~GuardedBytes() {
+  if (mapping_ == nullptr) return;
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   for (const uint8_t* begin : {mapping_, mapping_ + page, mapping_ + page + inner_}) UnwatchRegion(begin);
   munmap(mapping_, inner_ + 2 * page);

@@ -44,15 +44,16 @@ Checked<FileIdentity> IdentityOf(const std::filesystem::path& path) {
 }
 
 Checked<std::unique_ptr<PluginFile>> PluginFile::Open(const std::filesystem::path& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) {
+  Descriptor opened(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (opened.get() < 0) {
     // A socket cannot be opened; stat tells its kind.
     const int error = errno;
     const Checked<FileIdentity> identity = IdentityOf(path);
     if (const Rejection* rejection = RejectionOf(identity)) return *rejection;
     return FromErrno(error);
   }
-  std::unique_ptr<PluginFile> file(new PluginFile(fd));
+  std::unique_ptr<PluginFile> file(new PluginFile(opened.get()));
+  const int fd = opened.Release();
   struct stat info {};
   if (fstat(fd, &info) != 0) return FromErrno(errno);
   DEPUTY_ASSIGN_OR_REJECT(file->identity_, FromStat(info));

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/file.hpp"
 #include "base/nearest.hpp"
 #include "base/trust.hpp"
 #include "plugin/discovery/probe.hpp"
@@ -84,9 +85,8 @@ void PluginRegistry::ScanFolder(const fs::path& folder, const ScanOptions& optio
       return Reject(folder, {RejectReason::kUntrusted, fmt::format("plugin folder: {}; no file in it is used", why)});
     error.clear();
   }
-  std::vector<fs::path> files;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    if (it->path().extension() == ".so") files.push_back(it->path());
+  std::vector<fs::path> files = PathsIn(folder, error);
+  std::erase_if(files, [](const fs::path& file) { return file.extension() != ".so"; });
   if (error) {
     const bool missing = error == std::errc::no_such_file_or_directory;
     const bool file = error == std::errc::not_a_directory;
@@ -94,7 +94,6 @@ void PluginRegistry::ScanFolder(const fs::path& folder, const ScanOptions& optio
                    : file  ? Rejection{RejectReason::kNotAFile, "is a file, not a plugin folder"}
                            : Rejection{RejectReason::kUnreadable, "cannot be searched: " + error.message()});
   }
-  std::sort(files.begin(), files.end());
   for (const fs::path& file : files) {
     auto candidate = std::make_unique<Candidate>();
     candidate->entry.path = file;

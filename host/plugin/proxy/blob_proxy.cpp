@@ -118,16 +118,15 @@ Result<std::shared_ptr<const Executable>> DelegateProxy::Restore(const GraphView
   lent->opened = opened_;
   const std::span<const uint8_t> bytes = lent->blob.bytes;
   const deputy_blob given{sizeof given, 0, bytes.data(), bytes.size(), lent.get(), LentBlob::Release};
-  const std::string place = PlaceOf(*view.graph, partition);
   const CompileCall call(*opened_, *graph, partition);
-  deputy_executable* executable = nullptr;
-  const Status status = opened_->CallLoading(
-      "restore", graph.get(), [&] { return blobs->restore(opened_->instance(), call.args(), &given, &executable); },
-      {place});
-  if (!status.ok()) return status;
-  if (executable == nullptr) return opened_->Fault("restore", "it succeeded without an executable");
-  return std::shared_ptr<const Executable>(std::make_shared<const ExecutableProxy>(
-      opened_, std::move(graph), nullptr, executable, partition, std::move(lent)));
+  const auto proxy = std::make_shared<ExecutableProxy>(opened_, graph, nullptr, partition, std::move(lent));
+  const auto restore = [&](deputy_executable** to) {
+    return blobs->restore(opened_->instance(), call.args(), &given, to);
+  };
+  DEPUTY_RETURN_IF_ERROR(
+      opened_->CallLoading("restore", graph.get(), [&] { return MakeOwn(proxy->own(), restore); }, {proxy->place()}));
+  if (proxy->handle() == nullptr) return opened_->Fault("restore", "it succeeded without an executable");
+  return std::shared_ptr<const Executable>(proxy);
 }
 
 Result<std::vector<uint8_t>> ExecutableProxy::Serialize(size_t limit) const {

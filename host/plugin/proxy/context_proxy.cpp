@@ -22,10 +22,9 @@ Status CheckOutputs(const RunArgs& args) {
 
 }  // namespace
 
-ContextProxy::ContextProxy(std::shared_ptr<const ExecutableProxy> executable, deputy_context* context)
+ContextProxy::ContextProxy(std::shared_ptr<const ExecutableProxy> executable)
     : executable_(std::move(executable)),
       opened_(executable_->opened()),
-      context_(context),
       open_(executable_->graph()->graph(), executable_->outputs()),
       can_cancel_(DEPUTY_HAS_FN(&opened_.table(), deputy_delegate, cancel)) {
   args_.struct_size = sizeof args_;
@@ -34,6 +33,7 @@ ContextProxy::ContextProxy(std::shared_ptr<const ExecutableProxy> executable, de
 }
 
 ContextProxy::~ContextProxy() {
+  if (context_ == nullptr) return;
   executable_->CallSerial([&] {
     opened_.CallVoid(
         "context_destroy", [&] { opened_.table().context_destroy(context_); }, executable_->place());

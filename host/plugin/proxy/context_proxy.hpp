@@ -14,8 +14,11 @@ namespace deputy::host {
 
 class ContextProxy final : public ExecutionContext {
  public:
-  ContextProxy(std::shared_ptr<const ExecutableProxy> executable, deputy_context* context);
+  // Made before the plugin is called, without a context.
+  explicit ContextProxy(std::shared_ptr<const ExecutableProxy> executable);
   ~ContextProxy() override;
+
+  deputy_context*& own() { return context_; }
 
   Status Execute(const RunArgs& args) override;
   Result<ResizeOutcome> Resize(std::span<const deputy_tensor* const> inputs,
@@ -43,7 +46,7 @@ class ContextProxy final : public ExecutionContext {
 
   std::shared_ptr<const ExecutableProxy> executable_;
   const OpenedDelegate& opened_;
-  deputy_context* context_;
+  deputy_context* context_ = nullptr;
   OpenOutputs open_;
   const bool can_cancel_;
   deputy_run_args args_{};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <set>
 #include <utility>
 
@@ -81,23 +82,33 @@ Result<std::vector<PartitionSpec>> DelegateProxy::Propose(const GraphView& view)
                                        [&] { return propose_->propose(opened_->instance(), graph.get(), &sink); });
   LogFaults(*opened_, "propose", collector);
   std::vector<PartitionSpec> claims = std::move(collector.claims());
-  for (PartitionSpec& claim : claims) {
-    claim.name = fmt::format("{}.{}", name(), &claim - claims.data());
-    if (claim.claim != nullptr) claims_.emplace(claim.claim, graph);
+  size_t kept = 0;
+  try {
+    for (; status.ok() && kept < claims.size(); ++kept) {
+      PartitionSpec& claim = claims[kept];
+      claim.name = fmt::format("{}.{}", name(), kept);
+      if (claim.claim != nullptr) claims_.emplace(claim.claim, graph);
+    }
+  } catch (const std::bad_alloc&) {
+    status = Status(StatusCode::kResourceExhausted, "lacks memory");
   }
-  if (!status.ok()) {
-    for (const PartitionSpec& claim : claims) ReleaseClaim(claim.claim);
-    return status;
-  }
-  return claims;
+  if (status.ok()) return claims;
+  for (const PartitionSpec& claim : std::span(claims).first(kept)) ReleaseClaim(claim.claim);
+  for (const PartitionSpec& claim : std::span(claims).subspan(kept))
+    if (claim.claim != nullptr) CallRelease(claim.claim);
+  return status;
 }
 
 void DelegateProxy::ReleaseClaim(void* claim) {
   // Once only, even if the caller releases it again.
   const auto found = claims_.find(claim);
   if (found == claims_.end()) return;
-  opened_->CallVoidLoading("claim_release", [&] { propose_->claim_release(opened_->instance(), claim); });
+  CallRelease(claim);
   claims_.erase(found);
+}
+
+void DelegateProxy::CallRelease(void* claim) {
+  opened_->CallVoidLoading("claim_release", [&] { propose_->claim_release(opened_->instance(), claim); });
 }
 
 Result<std::vector<std::vector<NodeId>>> DelegateProxy::Groups(const GraphView& view) {
@@ -129,23 +140,20 @@ Result<std::shared_ptr<const Executable>> DelegateProxy::Compile(const GraphView
                                                                  const PartitionSpec& partition) {
   auto graph = std::make_shared<const deputy_graph>(GraphForm::Of(view), opened_->handle_tracker(),
                                                     opened_->streams_constants());
-  std::shared_ptr<const deputy_graph> claim_graph;
-  if (partition.claim != nullptr) {
-    const auto found = claims_.find(partition.claim);
-    if (found == claims_.end())
-      return Error(StatusCode::kInternal, "the claim to compile does not exist").At(opened_->plugin().label());
-    claim_graph = std::move(found->second);
-    claims_.erase(found);
-  }
-  const std::string place = PlaceOf(*view.graph, partition);
+  const auto claim = partition.claim == nullptr ? claims_.end() : claims_.find(partition.claim);
+  if (partition.claim != nullptr && claim == claims_.end())
+    return Error(StatusCode::kInternal, "the claim to compile does not exist").At(opened_->plugin().label());
   const CompileCall call(*opened_, *graph, partition);
-  deputy_executable* executable = nullptr;
-  DEPUTY_RETURN_IF_ERROR(opened_->CallLoading(
-      "compile", graph.get(), [&] { return opened_->table().compile(opened_->instance(), call.args(), &executable); },
-      {place}));
-  if (executable == nullptr) return opened_->Fault("compile", "it succeeded without an executable");
-  return std::shared_ptr<const Executable>(std::make_shared<const ExecutableProxy>(
-      opened_, std::move(graph), std::move(claim_graph), executable, partition));
+  const auto proxy =
+      std::make_shared<ExecutableProxy>(opened_, graph, claim == claims_.end() ? nullptr : claim->second, partition);
+  const auto compile = [&](deputy_executable** to) {
+    return opened_->table().compile(opened_->instance(), call.args(), to);
+  };
+  if (claim != claims_.end()) claims_.erase(claim);
+  DEPUTY_RETURN_IF_ERROR(
+      opened_->CallLoading("compile", graph.get(), [&] { return MakeOwn(proxy->own(), compile); }, {proxy->place()}));
+  if (proxy->handle() == nullptr) return opened_->Fault("compile", "it succeeded without an executable");
+  return std::shared_ptr<const Executable>(proxy);
 }
 
 Result<DeviceState> DelegateProxy::device_state() const {

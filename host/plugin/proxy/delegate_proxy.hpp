@@ -54,6 +54,8 @@ class DelegateProxy final : public Delegate {
   bool keeps_partitions() const override { return opened_->resize() != nullptr; }
 
  private:
+  void CallRelease(void* claim);
+
   DelegateProxy(std::shared_ptr<OpenedDelegate> opened, std::string id);
 
   std::shared_ptr<OpenedDelegate> opened_;

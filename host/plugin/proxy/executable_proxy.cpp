@@ -66,6 +66,7 @@ void CompileCall::Show(uint32_t permille, deputy_str step) const noexcept {
 }
 
 ExecutableProxy::~ExecutableProxy() {
+  if (executable_ == nullptr) return;
   opened_->CallVoidLoading(
       "executable_destroy", [&] { opened_->table().executable_destroy(executable_); }, place_);
 }
@@ -84,13 +85,13 @@ Result<std::unique_ptr<ExecutionContext>> ExecutableProxy::CreateContext() const
   deputy_context_args args{};
   args.struct_size = sizeof args;
   args.priority = opened_->priority();
-  deputy_context* context = nullptr;
+  auto proxy = std::make_unique<ContextProxy>(shared_from_this());
+  const auto create = [&](deputy_context** to) { return opened_->table().context_create(executable_, &args, to); };
   DEPUTY_RETURN_IF_ERROR(CallSerial([&] {
-    return opened_->Call("context_create", graph(),
-                         [&] { return opened_->table().context_create(executable_, &args, &context); }, {place_});
+    return opened_->Call("context_create", graph(), [&] { return MakeOwn(proxy->own(), create); }, {place_});
   }));
-  if (context == nullptr) return opened_->Fault("context_create", "it succeeded without a context");
-  return std::unique_ptr<ExecutionContext>(new ContextProxy(shared_from_this(), context));
+  if (proxy->own() == nullptr) return opened_->Fault("context_create", "it succeeded without a context");
+  return std::unique_ptr<ExecutionContext>(std::move(proxy));
 }
 
 }  // namespace deputy::host

@@ -47,16 +47,15 @@ class CompileCall {
 // graph that the plugin was shown at compile, because MindSpore-style kernels read their primitives later.
 class ExecutableProxy final : public Executable, public std::enable_shared_from_this<ExecutableProxy> {
  public:
-  // `claim_graph`: of the propose that the partition comes from; may be null. `keep`: an object that must outlive the
-  // executable.
+  // Made before the plugin is called, without an executable: afterwards memory may lack. `claim_graph`: of the propose
+  // that the partition comes from; may be null. `keep`: an object that must outlive the executable.
   ExecutableProxy(std::shared_ptr<const OpenedDelegate> opened, std::shared_ptr<const deputy_graph> graph,
-                  std::shared_ptr<const deputy_graph> claim_graph, deputy_executable* executable,
-                  const PartitionSpec& partition, std::shared_ptr<const void> keep = nullptr)
+                  std::shared_ptr<const deputy_graph> claim_graph, const PartitionSpec& partition,
+                  std::shared_ptr<const void> keep = nullptr)
       : keep_(std::move(keep)),
         opened_(std::move(opened)),
         graph_(std::move(graph)),
         claim_graph_(std::move(claim_graph)),
-        executable_(executable),
         nodes_(partition.nodes),
         input_count_(partition.inputs.size()),
         outputs_(partition.outputs),
@@ -71,6 +70,7 @@ class ExecutableProxy final : public Executable, public std::enable_shared_from_
   const OpenedDelegate& opened() const { return *opened_; }
   const deputy_graph* graph() const { return graph_.get(); }
   deputy_executable* handle() const { return executable_; }
+  deputy_executable*& own() { return executable_; }
   size_t input_count() const { return input_count_; }
   size_t output_count() const { return outputs_.size(); }
   std::span<const ValueId> outputs() const { return outputs_; }
@@ -94,7 +94,7 @@ class ExecutableProxy final : public Executable, public std::enable_shared_from_
   std::shared_ptr<const OpenedDelegate> opened_;
   std::shared_ptr<const deputy_graph> graph_;
   std::shared_ptr<const deputy_graph> claim_graph_;
-  deputy_executable* executable_;
+  deputy_executable* executable_ = nullptr;
   std::vector<NodeId> nodes_;
   size_t input_count_;
   std::vector<ValueId> outputs_;

@@ -206,9 +206,8 @@ Status deputy_graph::ValueInfo(deputy_value_id id, deputy_value_info* out) const
 
 const deputy_graph::AttributeArrays& deputy_graph::Arrays(const deputy::schema::Attribute& attribute) const {
   const std::lock_guard lock(mutex_);
-  const auto [found, made] = arrays_.try_emplace(&attribute);
-  AttributeArrays& arrays = found->second;
-  if (!made) return arrays;
+  if (const auto found = arrays_.find(&attribute); found != arrays_.end()) return found->second;
+  AttributeArrays arrays;
   if (attribute.strings() != nullptr)
     for (const deputy::schema::Text* text : *attribute.strings()) arrays.strings.push_back(Str(text->value()));
   if (const deputy::schema::TensorData* source = attribute.tensor()) {
@@ -226,7 +225,7 @@ const deputy_graph::AttributeArrays& deputy_graph::Arrays(const deputy::schema::
       tensor.byte_size = source->data()->size();
     }
   }
-  return arrays;
+  return arrays_.emplace(&attribute, std::move(arrays)).first->second;
 }
 
 Status deputy_graph::Attribute(deputy_node_id id, std::string_view name, deputy_attribute* out) const {

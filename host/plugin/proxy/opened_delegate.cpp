@@ -60,10 +60,10 @@ Result<std::shared_ptr<OpenedDelegate>> OpenedDelegate::Open(std::shared_ptr<Loa
   args.option_count = options.size();
   args.flags = request.compile_only ? uint32_t{DEPUTY_OPEN_COMPILE_ONLY} : 0u;
   args.domain = NextDomain();
-  deputy_instance* instance = nullptr;
-  DEPUTY_RETURN_IF_ERROR(opened->CallLoading("open", nullptr, [&] { return table->open(table, &args, &instance); }));
-  if (instance == nullptr) return opened->Fault("open", "it succeeded without an instance");
-  opened->instance_ = instance;
+  DEPUTY_RETURN_IF_ERROR(opened->CallLoading("open", nullptr, [&] {
+    return MakeOwn(opened->instance_, [&](deputy_instance** to) { return table->open(table, &args, to); });
+  }));
+  if (opened->instance_ == nullptr) return opened->Fault("open", "it succeeded without an instance");
   DEPUTY_RETURN_IF_ERROR(opened->AskConcurrency());
   return opened;
 }

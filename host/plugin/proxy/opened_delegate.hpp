@@ -28,6 +28,16 @@ struct CallDetail {
   Watch watch = Watch::kFloatAndSignals;
 };
 
+// Calls a function of the plugin that makes an object, which belongs to `own` from its success on, whatever fails after
+// it.
+template <class Handle, class Function>
+deputy_status* MakeOwn(Handle*& own, Function&& call) {
+  Handle* made = nullptr;
+  deputy_status* const failure = call(&made);
+  if (failure == nullptr) own = made;
+  return failure;
+}
+
 class OpenedDelegate {
  public:
   static Result<std::shared_ptr<OpenedDelegate>> Open(std::shared_ptr<LoadedPlugin> plugin, const OpenRequest& request);

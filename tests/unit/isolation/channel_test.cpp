@@ -103,10 +103,10 @@ class ChannelTest : public ::testing::TestWithParam<int> {
  protected:
   ChannelTest() {
     channel_ = Channel::Make(microseconds(GetParam()), theirs_);
-    page_memory_ = Mapping::Of(theirs_[1]->get(), 0, sizeof(ChannelPage), true);
+    page_memory_ = Mapping::Of(theirs_[1].get(), 0, sizeof(ChannelPage), true);
   }
   ChannelPage& page() { return *reinterpret_cast<ChannelPage*>(page_memory_->data()); }
-  int socket() const { return theirs_[0]->get(); }
+  int socket() const { return theirs_[0].get(); }
   void Call(Function function = Function::kExecute, const std::vector<uint64_t>& words = {1, 2, 3}) {
     ASSERT_EQ(channel_->Call(function, words, {}), Transfer::kDone);
   }
@@ -130,7 +130,7 @@ class ChannelTest : public ::testing::TestWithParam<int> {
     return got;
   }
 
-  std::unique_ptr<Descriptor> theirs_[2];
+  Descriptor theirs_[2];
   std::unique_ptr<Channel> channel_;
   std::unique_ptr<Mapping> page_memory_;
   WireFrame frame_;
@@ -215,7 +215,7 @@ TEST_P(ChannelTest, SocketThatIsClosedWithoutARingEndsTheWait) {
 TEST_P(ChannelTest, AnswerOfAWorkerThatHasClosedItsSocketIsTheEnd) {
   Call();
   const auto close_and_answer = [&] {
-    theirs_[0].reset();
+    theirs_[0] = Descriptor();
     Answer({7});
   };
   EXPECT_EQ(ReceiveWhile(close_and_answer), Transfer::kClosed);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -103,7 +104,15 @@ class NodeView {
   deputy_node_info info_;
 };
 
-// The host's graph during one call. Not copied: views point back to it.
+// Ends a call in which a function of the host has failed: the layer returns that failure, and vendors need not catch
+// this.
+class HostFailure final : public std::exception {
+ public:
+  const char* what() const noexcept override { return "a function of the host failed"; }
+};
+
+// The host's graph during one call. Not copied: views point back to it. Nodes and values throw HostFailure where the
+// host cannot describe them, so that a view is never empty.
 class GraphView {
  public:
   GraphView(Host host, const deputy_graph* graph) : host_(host), graph_(graph) {}
@@ -120,15 +129,17 @@ class GraphView {
   NodeView Node(deputy_node_id id) const {
     deputy_node_info info{};
     info.struct_size = sizeof info;
-    Ask([&] { return host_.table()->graph_node_info(host_.table()->self, graph_, id, &info); });
+    if (!Ask([&] { return host_.table()->graph_node_info(host_.table()->self, graph_, id, &info); }))
+      throw HostFailure();
     return NodeView(this, info);
   }
   ValueView Value(deputy_value_id id) const {
     if (id == DEPUTY_NO_VALUE) return ValueView();
     deputy_value_info info{};
     info.struct_size = sizeof info;
-    const bool known = Ask([&] { return host_.table()->graph_value_info(host_.table()->self, graph_, id, &info); });
-    return known ? ValueView(info) : ValueView();
+    if (!Ask([&] { return host_.table()->graph_value_info(host_.table()->self, graph_, id, &info); }))
+      throw HostFailure();
+    return ValueView(info);
   }
   // Copies bytes of a constant, from `offset` on. False: the call fails, as for Ask.
   bool ReadConstant(const ValueView& value, uint64_t offset, void* to, size_t size) const {
@@ -138,8 +149,8 @@ class GraphView {
   std::vector<ValueView> Outputs() const { return Values(host_.table()->graph_outputs); }
 
   // For the layer: calls a function of the host that returns a status. A plugin cannot free a status, only return it,
-  // and only one of two: a failure is kept here until the call returns, and after it no function is called any more and
-  // the graph reads as empty. False: this call or one before it failed.
+  // and only one of two: a failure is kept here until the call returns, and after it no function is called any more.
+  // False: this call or one before it failed.
   template <class Call>
   bool Ask(Call&& call) const {
     if (!failed()) failure_ = call();

@@ -51,7 +51,7 @@ struct Thunks {
     return GuardWithGraph(graph, [&]() -> Status {
       const std::lock_guard<std::mutex> lock(instance.holder->load);
       instance.delegate().LookAt(graph);
-      for (size_t i = 0, count = graph.node_count(); i < count && !graph.failed(); ++i) {
+      for (size_t i = 0, count = graph.node_count(); i < count; ++i) {
         const NodeView node = graph.NodeAt(i);
         if (!node.offered()) continue;
         const Verdict verdict = DefinitionTooNew(node) ? Verdict::No(Reason::kDefinitionTooNew, TooNewText(node))

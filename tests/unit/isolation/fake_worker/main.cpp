@@ -20,7 +20,7 @@ deputy_str Str(const char* text) { return {text, std::string_view(text).size()};
 int TakeCall() {
   WireFrame frame;
   if (ReceiveFrame(kWorkerReplyFd, frame) != Transfer::kDone || frame.descriptors.size() != 2) _exit(2);
-  const int socket = frame.descriptors[0]->Release();
+  const int socket = frame.descriptors[0].Release();
   if (ReceiveFrame(socket, frame) != Transfer::kDone) _exit(2);
   return socket;
 }
