@@ -66,8 +66,8 @@ int RunKeygen(const BundleOptions& options) {
 }
 
 std::string SignatureText(const BundleVerification& verification) {
-  if (verification.info.signed_by.empty()) return "signature: none\n";
-  return fmt::format("signature: by {}, {}\n", SignerText(verification.info),
+  if (verification.info.signed_by.empty()) return "signature: none";
+  return fmt::format("signature: by {}, {}", SignerText(verification.info),
                      verification.signature_checked ? "checked" : "not checked; give its key by --key");
 }
 
@@ -86,7 +86,7 @@ int RunVerify(const BundleOptions& options) {
   const BundleInfo& info = result->info;
   Print("{}: {} is intact and fits this host: {}, {}\n", options.bundle, BundleTitle(info),
         Plural(info.plugins.size(), "plugin"), BytesText(TotalBytes(info)));
-  Print("{}", SignatureText(*result));
+  Print("{}\n", SignatureText(*result));
   return kDone;
 }
 
@@ -144,7 +144,7 @@ int RunInstall(const BundleOptions& options) {
   const BundleInfo& info = result->info;
   Print("{} is installed in {}\n", BundleTitle(info),
         (std::filesystem::path(BundleRoot(options.root)) / info.name / info.version).string());
-  Print("{}", SignatureText(*result));
+  Print("{}\n", SignatureText(*result));
   return kDone;
 }
 
