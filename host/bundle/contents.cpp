@@ -151,6 +151,9 @@ Result<ReadBundle> MakeReadBundle(std::string checksums_text, std::string signat
     // One that cannot be read is found when it is checked.
     const Result<KeyId> signer = SignerOf(signature);
     read.info.signed_by = signer.ok() ? IdText(*signer) : "an unreadable signature";
+    const Result<std::optional<std::chrono::sys_days>> expiry = ExpiryOf(signature);
+    if (signer.ok() && !expiry.ok()) read.info.expires = "an unreadable day";
+    if (expiry.ok() && *expiry) read.info.expires = DayText(**expiry);
   }
   for (const auto& [path, digest] : read.checksums) {
     const auto size = sizes.find(path);

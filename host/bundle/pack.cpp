@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -34,7 +35,7 @@ Result<T> ToResult(Checked<T> checked, const fs::path& file) {
 
 class Packer {
  public:
-  explicit Packer(const BundleSources& sources) : sources_(sources) {
+  Packer(const BundleSources& sources, std::chrono::sys_days today) : sources_(sources), today_(today) {
     info_.name = sources.name;
     info_.version = sources.version;
     info_.deputy = DEPUTY_VERSION;
@@ -44,6 +45,7 @@ class Packer {
   Result<BundleInfo> Run(const fs::path& output) {
     DEPUTY_RETURN_IF_ERROR(CheckName(info_.name));
     DEPUTY_RETURN_IF_ERROR(CheckVersion(info_.version));
+    DEPUTY_RETURN_IF_ERROR(CheckExpiry());
     size_t number = 0;
     for (const fs::path& file : sources_.configurations)  // the numbers keep the order of the layers
       DEPUTY_RETURN_IF_ERROR(
@@ -56,6 +58,21 @@ class Packer {
   }
 
  private:
+  Status CheckExpiry() const {
+    const std::string& expires = sources_.expires;
+    if (expires.empty()) return {};
+    if (sources_.secret_key.empty())
+      return Error(StatusCode::kInvalidArgument, "only a signature can expire, and the bundle is not signed");
+    const std::optional<std::chrono::sys_days> day = ParseDay(expires);
+    if (!day)
+      return Error(StatusCode::kInvalidArgument, "the last day of the signature, '{}', is not a day (YYYY-MM-DD)",
+                   Printable(expires));
+    if (*day < today_)
+      return Error(StatusCode::kInvalidArgument, "the last day of the signature, {}, is past: today is {} (UTC)",
+                   expires, DayText(today_));
+    return {};
+  }
+
   Status Add(const std::string& path, const fs::path& source) {
     if (Status status = CheckRelativePath(path); !status.ok())
       return std::move(status).WithCode(StatusCode::kInvalidArgument).At(source.string());
@@ -115,8 +132,9 @@ class Packer {
     const std::string text = ChecksumsText(checksums);
     std::string signature;
     if (!sources_.secret_key.empty()) {
-      DEPUTY_ASSIGN_OR_RETURN(signature,
-                              Sign(text, sources_.secret_key, fmt::format("{} {}", info_.name, info_.version)));
+      std::string comment = info_.name + " " + info_.version;
+      if (!sources_.expires.empty()) comment += fmt::format(" {}{}", kExpires, sources_.expires);
+      DEPUTY_ASSIGN_OR_RETURN(signature, Sign(text, sources_.secret_key, comment));
     }
     std::vector<ArchiveFile> files = {{kChecksumsName, BytesOf(text)}};
     if (!signature.empty()) files.push_back({kChecksumsSignatureName, BytesOf(signature)});
@@ -131,12 +149,15 @@ class Packer {
   }
 
   const BundleSources& sources_;
+  const std::chrono::sys_days today_;
   BundleInfo info_;
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;  // by their path in the bundle
 };
 
 }  // namespace
 
-Result<BundleInfo> Pack(const BundleSources& sources, const fs::path& output) { return Packer(sources).Run(output); }
+Result<BundleInfo> Pack(const BundleSources& sources, const fs::path& output, std::chrono::sys_days today) {
+  return Packer(sources, today).Run(output);
+}
 
 }  // namespace deputy::host::bundle

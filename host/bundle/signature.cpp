@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -15,6 +16,7 @@
 
 #include "base/file.hpp"
 #include "base/file_writer.hpp"
+#include "base/printable.hpp"
 
 namespace deputy::host::bundle {
 namespace {
@@ -101,6 +103,22 @@ Result<SignatureFile> ParseSignature(std::string_view text) {
   if (!of_comment || !text.empty() || (bytes->algorithm != kEd25519 && bytes->algorithm != kPrehashed))
     return Refused("the signature is not one of minisign's format");
   return SignatureFile{*bytes, *of_comment, std::string(comment)};
+}
+
+Result<std::optional<std::chrono::sys_days>> ExpiryIn(std::string_view comment) {
+  std::optional<std::chrono::sys_days> expiry;
+  while (!comment.empty()) {
+    const size_t end = std::min(comment.find_first_of(" \t"), comment.size());
+    std::string_view word = comment.substr(0, end);
+    comment.remove_prefix(std::min(end + 1, comment.size()));
+    if (!DropPrefix(word, kExpires)) continue;
+    if (expiry) return Refused(fmt::format("the trusted comment has the word '{}' twice", kExpires));
+    expiry = ParseDay(word);
+    if (!expiry)
+      return Refused(
+          fmt::format("the trusted comment has '{}{}', which is not a day (YYYY-MM-DD)", kExpires, Printable(word)));
+  }
+  return expiry;
 }
 
 const unsigned char* Bytes(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
@@ -200,7 +218,35 @@ Result<KeyId> SignerOf(std::string_view signature) {
   return file.bytes.id;
 }
 
-Status CheckSignature(std::string_view text, std::string_view signature, const PublicKey& key) {
+std::chrono::sys_days Today() { return std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()); }
+
+std::optional<std::chrono::sys_days> ParseDay(std::string_view text) {
+  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return std::nullopt;
+  unsigned year = 0, month = 0, day = 0;
+  const auto read = [&](size_t from, size_t to, unsigned& number) {
+    const char* end = text.data() + to;
+    return std::from_chars(text.data() + from, end, number).ptr == end;
+  };
+  if (!read(0, 4, year) || !read(5, 7, month) || !read(8, 10, day)) return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(year)), std::chrono::month(month),
+                                         std::chrono::day(day)};
+  if (!date.ok()) return std::nullopt;
+  return std::chrono::sys_days(date);
+}
+
+std::string DayText(std::chrono::sys_days day) {
+  const std::chrono::year_month_day date(day);
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                     static_cast<unsigned>(date.day()));
+}
+
+Result<std::optional<std::chrono::sys_days>> ExpiryOf(std::string_view signature) {
+  DEPUTY_ASSIGN_OR_RETURN(const SignatureFile file, ParseSignature(signature));
+  return ExpiryIn(file.comment);
+}
+
+Status CheckSignature(std::string_view text, std::string_view signature, const PublicKey& key,
+                      std::chrono::sys_days today) {
   if (!IsReady()) return Status(StatusCode::kUnavailable, "libsodium cannot be used");
   DEPUTY_ASSIGN_OR_RETURN(const SignatureFile file, ParseSignature(signature));
   if (file.bytes.id != key.id)
@@ -215,7 +261,11 @@ Status CheckSignature(std::string_view text, std::string_view signature, const P
   const std::string global = WithComment(file.bytes, file.comment);
   if (!verifies(file.comment_signature, Bytes(global), global.size()))
     return Refused("the signature of the trusted comment is wrong");
-  return {};
+  DEPUTY_ASSIGN_OR_RETURN(const std::optional<std::chrono::sys_days> expiry, ExpiryIn(file.comment));
+  if (!expiry || today <= *expiry) return {};
+  return Refused(fmt::format("the signature has expired: its last day was {}, and today is {} (UTC)", DayText(*expiry),
+                             DayText(today)))
+      .Advise("install what is signed again, with a later day; or correct the date of this device if it is wrong");
 }
 
 Result<std::string> Sign(std::string_view text, const std::filesystem::path& secret_key, std::string_view comment) {

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,9 +33,23 @@ Result<PublicKey> ReadPublicKey(const std::string& key);
 // The id of the key that made the signature, by the signature; nothing is checked.
 Result<KeyId> SignerOf(std::string_view signature);
 
+// Days are those of UTC.
+std::chrono::sys_days Today();
+// "2027-01-31"; nothing for another text and for a day that does not exist.
+std::optional<std::chrono::sys_days> ParseDay(std::string_view text);
+std::string DayText(std::chrono::sys_days day);
+
+// The word of a trusted comment by which the signature expires: "expires:2027-01-31".
+inline constexpr std::string_view kExpires = "expires:";
+
+// The last day on which the signature is valid, by its trusted comment; nothing: it does not expire. The signature is
+// not checked.
+Result<std::optional<std::chrono::sys_days>> ExpiryOf(std::string_view signature);
+
 // Prehashed (BLAKE2b-512) signatures, which minisign makes and this host too, and minisign's former ones of the text
-// itself.
-Status CheckSignature(std::string_view text, std::string_view signature, const PublicKey& key);
+// itself. Refused after its last day.
+Status CheckSignature(std::string_view text, std::string_view signature, const PublicKey& key,
+                      std::chrono::sys_days today = Today());
 
 // The contents of a signature file. The same text, key and comment give the same signature. A secret key with a
 // password is refused.

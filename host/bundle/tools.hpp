@@ -27,6 +27,7 @@ struct BundleSources {
   std::vector<std::filesystem::path> configurations;  // in the order of their layers
   std::vector<std::filesystem::path> plugins, models;
   std::filesystem::path secret_key;  // empty: not signed
+  std::string expires;               // last day of the signature, "2027-01-31"; empty: no limit
 };
 
 // Adds the reasons why the unpacked bundle cannot be used on this host.
@@ -48,7 +49,7 @@ class BundleTools {
                         const std::string& version) const = 0;
   virtual Result<std::vector<InstalledBundle>> List(const std::filesystem::path& root) const = 0;
   virtual Status MakeKeys(const std::filesystem::path& secret_key, const std::filesystem::path& public_key) const = 0;
-  // Whether one of the public keys has signed the text.
+  // Whether one of the public keys has signed the text, and the signature has not expired.
   virtual Status CheckSignature(std::string_view text, std::string_view signature,
                                 std::span<const std::string> public_keys) const = 0;
 

@@ -65,8 +65,9 @@ void VerifyUnpacked(const ReadBundle& read, const fs::path& folder, const std::o
                     const HostCheck& check, BundleVerification& verification) {
   std::vector<BundleProblem>& problems = verification.problems;
   if (key) {
-    const Status status = read.signature.empty() ? Status(StatusCode::kAborted, "is not signed")
-                                                 : CheckSignature(read.checksums_text, read.signature, *key);
+    const Status status = read.signature.empty()
+                              ? Status(StatusCode::kAborted, "is not signed")
+                              : CheckSignature(read.checksums_text, read.signature, *key).At(kChecksumsSignatureName);
     verification.signature_checked = status.ok();
     if (!status.ok()) problems.push_back({"signature", status.ToString()});
   }

@@ -68,6 +68,7 @@ Json ToJson(const BundleInfo& info) {
           {"deputy", info.deputy},
           {"architecture", info.architecture},
           {"signed_by", info.signed_by.empty() ? Json() : Json(info.signed_by)},
+          {"expires", info.expires.empty() ? Json() : Json(info.expires)},
           {"configurations", info.configurations},
           {"models", info.models},
           {"plugins", std::move(plugins)},
@@ -104,6 +105,10 @@ Json ToJson(const std::vector<InstalledBundle>& bundles) {
 
 std::string BundleTitle(const BundleInfo& info) { return info.name + " " + info.version; }
 
+std::string SignerText(const BundleInfo& info) {
+  return info.expires.empty() ? info.signed_by : info.signed_by + " until " + info.expires;
+}
+
 uint64_t TotalBytes(const BundleInfo& info) {
   uint64_t bytes = 0;
   for (const BundleFile& file : info.files) bytes += file.bytes;
@@ -114,7 +119,7 @@ Shown BundleText(const BundleInfo& info, const Terminal& terminal) {
   Shown text = Paragraph(
       terminal, "",
       Show("{}, for {}, packed by Deputy {}, {}", terminal.Paint(Paint::kBold, BundleTitle(info)), info.architecture,
-           info.deputy, info.signed_by.empty() ? "not signed" : "signed by " + info.signed_by));
+           info.deputy, info.signed_by.empty() ? "not signed" : "signed by " + SignerText(info)));
   for (const BundlePlugin& plugin : info.plugins) {
     text += Show("\n{}", Paragraph(terminal, "",
                                    Show("plugin {} {}, ABI {}: delegates {}", plugin.id, plugin.version, plugin.abi,

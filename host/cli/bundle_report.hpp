@@ -28,6 +28,8 @@ Json ToJson(const std::vector<InstalledBundle>& bundles);
 Shown BundleText(const BundleInfo& info, const Terminal& terminal);
 // "digits 1.2"
 std::string BundleTitle(const BundleInfo& info);
+// "B1E5A04D2C6D8F17", "B1E5A04D2C6D8F17 until 2027-01-31"
+std::string SignerText(const BundleInfo& info);
 uint64_t TotalBytes(const BundleInfo& info);
 
 // "digits-1.2.dpb" or a path to it: name and version, which begins at the first '-' before a digit.

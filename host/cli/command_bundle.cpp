@@ -48,7 +48,7 @@ int RunPack(BundleOptions& options) {
   const auto size = std::filesystem::file_size(options.output, error);
   Print("{}: {}, {}, {}{}\n", options.output, Plural(info->plugins.size(), "plugin"),
         Plural(info->files.size(), "file"), error ? "written" : BytesText(size),
-        info->signed_by.empty() ? "" : ", signed by " + info->signed_by);
+        info->signed_by.empty() ? "" : ", signed by " + SignerText(*info));
   return kDone;
 }
 
@@ -66,11 +66,9 @@ int RunKeygen(const BundleOptions& options) {
 }
 
 std::string SignatureText(const BundleVerification& verification) {
-  const std::string& signed_by = verification.info.signed_by;
-  return fmt::format("signature: {}\n", signed_by.empty() ? "none"
-                                        : verification.signature_checked
-                                            ? "by " + signed_by + ", checked"
-                                            : "by " + signed_by + ", not checked; give its key by --key");
+  if (verification.info.signed_by.empty()) return "signature: none";
+  return fmt::format("signature: by {}, {}", SignerText(verification.info),
+                     verification.signature_checked ? "checked" : "not checked; give its key by --key");
 }
 
 int RunVerify(const BundleOptions& options) {
@@ -88,7 +86,7 @@ int RunVerify(const BundleOptions& options) {
   const BundleInfo& info = result->info;
   Print("{}: {} is intact and fits this host: {}, {}\n", options.bundle, BundleTitle(info),
         Plural(info.plugins.size(), "plugin"), BytesText(TotalBytes(info)));
-  Print("{}", SignatureText(*result));
+  Print("{}\n", SignatureText(*result));
   return kDone;
 }
 
@@ -146,7 +144,7 @@ int RunInstall(const BundleOptions& options) {
   const BundleInfo& info = result->info;
   Print("{} is installed in {}\n", BundleTitle(info),
         (std::filesystem::path(BundleRoot(options.root)) / info.name / info.version).string());
-  Print("{}", SignatureText(*result));
+  Print("{}\n", SignatureText(*result));
   return kDone;
 }
 
@@ -224,7 +222,11 @@ Command MakeBundleCommand(CLI::App& app) {
       ->required();
   AddRepeated(*pack, "--model", options->contents.models, "FILE", "Model file");
   pack->add_option("-o,--output", options->output, "Output file, NAME-VERSION.dpb")->required()->type_name("FILE");
-  pack->add_option("--sign", options->contents.secret_key, "Secret key to sign with")->type_name("FILE");
+  CLI::Option* sign =
+      pack->add_option("--sign", options->contents.secret_key, "Secret key to sign with")->type_name("FILE");
+  pack->add_option("--expires", options->contents.expires, "Last day on which the signature is valid, in UTC")
+      ->needs(sign)
+      ->type_name("YYYY-MM-DD");
   SetExample(*pack, "deputy bundle pack --config device.yaml --model model.dpm -o camera-1.2.dpb --sign release.key");
 
   CLI::App* keygen =

@@ -189,7 +189,8 @@ Result<BundleInfo> PackBundle(const BundleContents& contents, const std::string&
     if (*entry.enabled) options.named->push_back(entry.id());
   host::PluginRegistry registry;
   registry.Scan(options);
-  host::BundleSources sources{contents.name, contents.version, loader.files(), {}, {}, contents.secret_key};
+  host::BundleSources sources{contents.name,       contents.version, loader.files(), {}, {},
+                              contents.secret_key, contents.expires};
   for (const host::DelegateConfig& entry : config.delegates) {
     if (!*entry.enabled) continue;
     const host::PluginEntry* plugin = registry.ProviderOf(entry.id());

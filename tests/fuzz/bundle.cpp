@@ -223,6 +223,11 @@ void CheckSignatureText(std::string_view text) {
   if (const auto key = bundle::ParsePublicKey(text); !key.ok()) RequireRefusal(key.status());
   const auto signer = bundle::SignerOf(text);
   if (!signer.ok()) return RequireRefusal(signer.status());
+  if (const auto expiry = bundle::ExpiryOf(text); !expiry.ok()) {
+    RequireRefusal(expiry.status());
+  } else if (*expiry) {
+    Require(bundle::ParseDay(bundle::DayText(**expiry)) == *expiry, "a day reads as it was written");
+  }
   bundle::PublicKey key;
   key.id = *signer;
   key.key.fill(7);

@@ -57,6 +57,7 @@ def files():
         "newer.tar": bundle(small, {**about, "format": 2}),
         "small.dpb": sealed(bundle(small, about)),
         "signature": SIGNATURE.encode(),
+        "signature_expires": SIGNATURE.replace("prehashed", "expires:2027-01-31").encode(),
         "key": KEY.encode(),
         "SHA256SUMS": checksums({**whole, "./a b": b""}).encode(),
     }

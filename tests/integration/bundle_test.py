@@ -124,6 +124,27 @@ class Bundles(unittest.TestCase):
         files[path] = change(files[path])
         return self.write("changed-1.0.dpb", repacked(files))
 
+    def minisign(self, *arguments):
+        subprocess.run(["minisign", *map(str, arguments)], check=True, capture_output=True)
+
+    def keygen(self, name):
+        """Keys by minisign; the public one as `trust_keys` has it."""
+        public = self.scratch / f"{name}.pub"
+        self.minisign("-GW", "-p", public, "-s", self.scratch / f"{name}.key")
+        return public.read_text().splitlines()[1]
+
+    def locked_plugin(self):
+        """The lock of a folder with one plugin."""
+        (self.scratch / "plugins").mkdir()
+        plugin = self.write("plugins/sim_npu.so", contents(self.bundle)["plugins/sim_npu.so"])
+        return self.write("plugins/SHA256SUMS", f"{sha256(plugin.read_bytes())}  sim_npu.so\n")
+
+    def listed(self, *keys):
+        """The report of that plugin, with these `trust_keys`."""
+        config = self.write("c.yaml", "version: 1\nplugins: {paths: [./plugins], trust: listed, trust_keys: "
+                                      f"[{', '.join(keys)}]}}\ndelegates: [{{name: sim_npu}}]\n")  # fmt: skip
+        return json.loads(self.deputy("plugins", "--json", "--config", config).stdout)["plugins"][0]
+
     def digits(self, *arguments, **environment):
         done = self.deputy("run", *arguments, **environment)
         self.assertRegex(done.stdout, r"(?m)^\s*npu0\s+6\b")
@@ -155,7 +176,9 @@ class Bundles(unittest.TestCase):
         self.assertIn("libc.so.6", inside["plugins"][0]["libraries"])
         for file in inside["files"]:
             self.assertEqual(file["sha256"], sha256(contents(self.bundle)[file["path"]]))
-        self.assertIn("intact and fits this host", self.deputy("bundle", "verify", self.bundle).stdout)
+        shown = self.deputy("bundle", "verify", self.bundle).stdout
+        self.assertIn("intact and fits this host", shown)
+        self.assertTrue(shown.endswith("\nsignature: none\n"), shown)
         self.assertIn("plugins/sim_npu.so", self.deputy("bundle", "inspect", self.bundle).stdout)
 
     def test_OneChangedByteIsRefused(self):
@@ -263,8 +286,7 @@ class Bundles(unittest.TestCase):
     @unittest.skipUnless(shutil.which("minisign"), "minisign is not installed")
     def test_MinisignChecksOurSignatureAndWeItsKey(self):
         self.deputy("bundle", "keygen", "-o", self.scratch / "ours")
-        subprocess.run(["minisign", "-GW", "-p", self.scratch / "its.pub", "-s", self.scratch / "its.key"], check=True,
-                       capture_output=True)  # fmt: skip
+        self.keygen("its")
         for name in ("ours", "its"):
             folder = self.scratch / ("unpacked-" + name)
             folder.mkdir()
@@ -278,26 +300,74 @@ class Bundles(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("minisign"), "minisign is not installed")
     def test_TrustKeysAcceptALockThatMinisignSigned(self):
-        plugins = self.scratch / "plugins"
-        plugins.mkdir()
-        plugin = self.write("plugins/sim_npu.so", contents(self.bundle)["plugins/sim_npu.so"])
-        sums = self.write("plugins/SHA256SUMS", f"{sha256(plugin.read_bytes())}  sim_npu.so\n")
-        keys = {}
-        for name in ("good", "other"):
-            subprocess.run(["minisign", "-GW", "-p", self.scratch / f"{name}.pub", "-s", self.scratch / f"{name}.key"],
-                           check=True, capture_output=True)  # fmt: skip
-            keys[name] = (self.scratch / f"{name}.pub").read_text().splitlines()[1]
-        subprocess.run(["minisign", "-Sm", sums, "-s", self.scratch / "good.key"], check=True, capture_output=True)
-
-        def rule(name):
-            config = self.write("c.yaml", f"version: 1\nplugins: {{paths: [./plugins], trust: listed, trust_keys: "
-                                          f"[{keys[name]}]}}\ndelegates: [{{name: sim_npu}}]\n")  # fmt: skip
-            return json.loads(self.deputy("plugins", "--json", "--config", config).stdout)["plugins"][0]["rule"]
-
-        self.assertEqual(rule("good"), "probed")
-        self.assertEqual(rule("other"), "not-listed")
+        keys = {name: self.keygen(name) for name in ("good", "other")}
+        sums = self.locked_plugin()
+        self.minisign("-Sm", sums, "-s", self.scratch / "good.key")
+        self.assertEqual(self.listed(keys["good"])["rule"], "probed")
+        self.assertEqual(self.listed(keys["other"])["rule"], "not-listed")
         sums.write_text(sums.read_text() + f"{sha256(b'')}  more.so\n")
-        self.assertEqual(rule("good"), "not-listed")
+        self.assertEqual(self.listed(keys["good"])["rule"], "not-listed")
+
+    @unittest.skipUnless(shutil.which("minisign"), "minisign is not installed")
+    def test_R77_TrustKeysRefuseALockAfterTheLastDayOfItsSignature(self):
+        keys = [self.keygen(name) for name in ("good", "other")]
+        sums = self.locked_plugin()
+
+        def signed(comment):
+            self.minisign("-Sm", sums, "-s", self.scratch / "good.key", "-t", comment)
+            return self.listed(*keys)
+
+        report = signed("camera 1.2 expires:2001-01-31")
+        self.assertEqual(report["rule"], "not-listed")
+        self.assertRegex(report["reason"], rf"^{sums}: the signature has expired: its last day was 2001-01-31, and today "
+                                           r"is \d{4}-\d\d-\d\d \(UTC\); install what is signed again")  # fmt: skip
+        for comment, reason in (("expires:2999-02-29", "'expires:2999-02-29', which is not a day"),
+                                ("expires:2999-12-31 expires:2999-12-31", "the word 'expires:' twice")):  # fmt: skip
+            report = signed(comment)
+            self.assertEqual(report["rule"], "not-listed")
+            self.assertIn(f"{sums}: the trusted comment has {reason}", report["reason"])
+        self.assertEqual(signed("camera 1.2 expires:2999-12-31")["rule"], "probed")
+
+    @unittest.skipUnless(shutil.which("minisign"), "minisign is not installed")
+    def test_R77_ABundleIsRefusedAfterTheLastDayOfItsSignature(self):
+        self.keygen("its")
+        files = contents(self.bundle)
+        sums = self.write("SHA256SUMS", files.pop("SHA256SUMS"))
+        for day, message in (("2001-01-31", "has expired: its last day was 2001-01-31, and today is "),
+                             ("2999-13-01", "'expires:2999-13-01', which is not a day")):  # fmt: skip
+            self.minisign("-Sm", sums, "-s", self.scratch / "its.key", "-t", f"digits 1.0 expires:{day}")
+            signature = (self.scratch / "SHA256SUMS.minisig").read_bytes()
+            members = [member("SHA256SUMS", sums.read_bytes()), member("SHA256SUMS.minisig", signature)]
+            bundle = self.write("its-1.0.dpb", archive(members + [member(*item) for item in files.items()]))
+            self.refused(bundle, "signature", f"^SHA256SUMS.minisig: .*{message}", "--key", self.scratch / "its.pub")
+            shown = "an unreadable day" if day.startswith("2999") else day
+            self.assertIn(f" until {shown}", self.deputy("bundle", "inspect", bundle).stdout)
+            report = json.loads(self.deputy("bundle", "inspect", bundle, "--json").stdout)
+            self.assertEqual(report["expires"], shown)
+
+    def test_R77_TheLastDayOfASignatureIsShown(self):
+        self.deputy("bundle", "keygen", "-o", self.scratch / "ours")
+        key, bundle = self.scratch / "ours.pub", self.scratch / "a-1.0.dpb"
+        pack = ["bundle", "pack", "--config", self.config, "-o", bundle, "--sign", self.scratch / "ours.key"]
+        self.assertIsNone(json.loads(self.deputy(*pack, "--json").stdout)["expires"])
+        self.assertRegex(self.deputy(*pack, "--expires", "2999-12-31").stdout, r"signed by [0-9A-F]{16} until 2999-12-31")
+        shown = self.deputy("bundle", "verify", bundle, "--key", key).stdout
+        self.assertRegex(shown, r"(?m)^signature: by [0-9A-F]{16} until 2999-12-31, checked$")
+        self.assertIn(" until 2999-12-31, not checked", self.deputy("bundle", "verify", bundle).stdout)
+        self.assertIn(" until 2999-12-31", self.deputy("bundle", "inspect", bundle).stdout)
+        report = json.loads(self.deputy("bundle", "verify", bundle, "--key", key, "--json").stdout)
+        self.assertEqual((report["signature_checked"], report["contents"]["expires"]), (True, "2999-12-31"))
+        self.assertIn(" until 2999-12-31, checked", self.deputy("bundle", "install", bundle, "--key", key).stdout)
+
+    def test_R77_AWrongLastDayIsNotSigned(self):
+        self.deputy("bundle", "keygen", "-o", self.scratch / "ours")
+        pack = ["bundle", "pack", "--config", self.config, "-o", self.scratch / "a-1.0.dpb"]
+        self.assertIn("--expires requires --sign", self.deputy(*pack, "--expires", "2999-12-31", status=2).stderr)
+        for day, message in (("2001-01-31", "2001-01-31, is past: today is "), ("2999-02-29", "'2999-02-29', is not a day"),
+                             ("31.12.2999", "'31.12.2999', is not a day (YYYY-MM-DD)")):  # fmt: skip
+            done = self.deputy(*pack, "--sign", self.scratch / "ours.key", "--expires", day, status=2)
+            self.assertIn(message, done.stderr)
+        self.assertFalse((self.scratch / "a-1.0.dpb").exists())
 
     def test_APlacementBesideAModelGoesWithIt(self):
         model, bundle = self.write("m.onnx", (DIGITS / "digits.onnx").read_bytes()), self.scratch / "m-1.0.dpb"

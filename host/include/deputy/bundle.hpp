@@ -40,6 +40,7 @@ struct BundleInfo {
   std::string deputy;                       // version that packed it
   std::string architecture;                 // "x86_64"
   std::string signed_by;                    // id of the key by the signature, which may be unchecked; empty: not signed
+  std::string expires;                      // last day of the signature, unchecked: "2027-01-31"; empty: no limit
   std::vector<std::string> configurations;  // in the order of their layers
   std::vector<std::string> models;
   std::vector<BundlePlugin> plugins;
@@ -66,6 +67,7 @@ struct BundleContents {
   std::vector<std::string> configurations;  // files with their conf.d, or shipped ones by name; later over earlier
   std::vector<std::string> models;          // files; MODEL.placement.yaml beside one goes with it
   std::string secret_key;                   // file; empty: not signed
+  std::string expires;                      // last day of the signature, UTC: "2027-01-31"; empty: no limit
 };
 
 // A version of a bundle in a folder of installed bundles.
@@ -76,16 +78,16 @@ struct InstalledBundle {
 };
 
 // Packs the configuration, the plugins of its enabled delegates, and the models. The same input gives the same bytes.
-// kConfig: the configuration; kPlugin: a delegate without a plugin; kInvalidArgument: a name or key that does not fit.
-// Runs no plugin. [load-time]
+// kConfig: the configuration; kPlugin: a delegate without a plugin; kInvalidArgument: a name, key or day that does
+// not fit. Runs no plugin. [load-time]
 DEPUTY_API Result<BundleInfo> PackBundle(const BundleContents& contents, const std::string& output);
 
 // Reads without checking signature and host. Errors of a damaged bundle are kInvalidArgument. [any-thread]
 DEPUTY_API Result<BundleInfo> InspectBundle(const std::string& bundle);
 
-// Integrity, signature (`key`: a public key or its file; empty: not checked), and whether this host can use it: ABI,
-// CPU features, libraries, the configuration against the options of the plugins, which a helper process runs. An error
-// only where the bundle cannot be opened at all. [load-time]
+// Integrity, signature and its last day (`key`: a public key or its file; empty: not checked), and whether this host
+// can use it: ABI, CPU features, libraries, the configuration against the options of the plugins, which a helper
+// process runs. An error only where the bundle cannot be opened at all. [load-time]
 DEPUTY_API Result<BundleVerification> VerifyBundle(const std::string& bundle, const std::string& key = "");
 
 // Verifies, unpacks beside the installed versions, and makes it the current one. With problems nothing is changed. A

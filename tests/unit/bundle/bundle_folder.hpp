@@ -23,7 +23,7 @@ class BundleFolder : public ::testing::Test {
   // A bundle without plugins, whose model is `text`.
   std::filesystem::path Pack(const std::string& version, const std::string& text,
                              const std::filesystem::path& key = {}) const {
-    BundleSources sources{"a", version, {Write("c.yaml", "version: 1\n")}, {}, {Write("m.dpm", text)}, key};
+    BundleSources sources{"a", version, {Write("c.yaml", "version: 1\n")}, {}, {Write("m.dpm", text)}, key, {}};
     const std::filesystem::path file = path() / ("a-" + version + ".dpb");
     const Result<BundleInfo> packed = bundle::Pack(sources, file);
     EXPECT_TRUE(packed.ok()) << packed.status().ToString();

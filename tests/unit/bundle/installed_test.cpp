@@ -129,7 +129,8 @@ TEST_F(Installed, ABundleWithAProblemChangesNothing) {
   ASSERT_TRUE(MakeKeys(path() / "o.key", path() / "o.pub").ok());
   EXPECT_EQ(Install(Pack("1.1", "new"), (path() / "k.pub").string()), "signature: is not signed");
   const fs::path file = Pack("1.1", "new", path() / "k.key");
-  EXPECT_NE(Install(file, (path() / "o.pub").string()).find("signature: is signed with the key"), std::string::npos);
+  EXPECT_NE(Install(file, (path() / "o.pub").string()).find("signature: SHA256SUMS.minisig: is signed with the key"),
+            std::string::npos);
   EXPECT_EQ(Versions(), "1.0* ");
   EXPECT_EQ(InUse(), "old");
   EXPECT_FALSE(HasTemporaries());

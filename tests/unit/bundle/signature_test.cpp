@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
+
 #include "unit/bundle/bundle_folder.hpp"
 
 namespace deputy::host::bundle {
@@ -15,15 +17,21 @@ class SignatureTest : public BundleFolder {
   void SetUp() override { ASSERT_TRUE(MakeKeys(path() / "k.key", path() / "k.pub").ok()); }
 
   Result<PublicKey> Key() const { return ReadPublicKey((path() / "k.pub").string()); }
-  std::string Signed(const std::string& text) const {
-    const Result<std::string> signature = Sign(text, path() / "k.key", "a comment");
+  std::string Signed(const std::string& text, const std::string& comment = "a comment") const {
+    const Result<std::string> signature = Sign(text, path() / "k.key", comment);
     EXPECT_TRUE(signature.ok()) << signature.status().ToString();
     return signature.ok() ? *signature : "";
   }
   std::string Check(const std::string& text, const std::string& signature) const {
     return CheckSignature(text, signature, *Key()).message();
   }
+  Status CheckOn(std::chrono::sys_days today, const std::string& comment) const {
+    return CheckSignature("text", Signed("text", comment), *Key(), today);
+  }
 };
+
+using namespace std::chrono_literals;
+constexpr std::chrono::sys_days kLastDay = 2027y / 1 / 31;
 
 TEST_F(SignatureTest, ATextIsSignedAndChecked) {
   EXPECT_EQ(Check("text", Signed("text")), "");
@@ -70,6 +78,49 @@ TEST_F(SignatureTest, OtherFilesAreRefused) {
   EXPECT_EQ(ReadPublicKey((path() / "k.key").string()).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(Sign("text", path() / "k.pub", "").status().message(), "is not a secret key of minisign's format");
   EXPECT_EQ(Sign("text", path() / "absent", "").status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(SignatureTest, R77_ASignatureIsValidUpToItsLastDay) {
+  for (const char* comment : {"expires:2027-01-31", "camera 1.2 expires:2027-01-31", "a\texpires:2027-01-31\thashed"}) {
+    EXPECT_TRUE(CheckOn(kLastDay - std::chrono::days(400), comment).ok()) << comment;
+    EXPECT_TRUE(CheckOn(kLastDay, comment).ok()) << comment;
+    const Status status = CheckOn(kLastDay + std::chrono::days(1), comment);
+    EXPECT_EQ(status.code(), StatusCode::kAborted);
+    EXPECT_EQ(status.message(),
+              "the signature has expired: its last day was 2027-01-31, and today is 2027-02-01 (UTC)");
+    EXPECT_FALSE(status.advice().empty());
+  }
+}
+
+TEST_F(SignatureTest, R77_ASignatureWithoutALastDayDoesNotExpire) {
+  for (const char* comment : {"", "camera 1.2", "file:expires:2001-01-31", "Expires:2001-01-31", "expires 2001-01-31"})
+    EXPECT_TRUE(CheckOn(kLastDay, comment).ok()) << comment;
+}
+
+TEST_F(SignatureTest, R77_ALastDayThatIsNoDayIsRefused) {
+  for (const char* day : {"", "2999", "2999-1-31", "2999-02-29", "2999-13-01", "2999-00-10", "2999-01-00", "2999-01-32",
+                          "+999-01-31", "2999-01-3 ", "2999/01/31", "2999-01-31,", "02999-01-31", "never"}) {
+    const Status status = CheckOn(kLastDay, std::string("camera 1.2 expires:") + day);
+    EXPECT_EQ(status.code(), StatusCode::kAborted) << day;
+    EXPECT_NE(status.message().find("which is not a day (YYYY-MM-DD)"), std::string::npos) << status.message();
+  }
+  EXPECT_EQ(CheckOn(kLastDay, "expires:2999-01-31 expires:2999-01-31").message(),
+            "the trusted comment has the word 'expires:' twice");
+}
+
+TEST_F(SignatureTest, R77_AChangedLastDayIsRefused) {
+  std::string signature = Signed("text", "expires:2027-01-31");
+  signature.replace(signature.find("2027"), 4, "2999");
+  EXPECT_EQ(Check("text", signature), "the signature of the trusted comment is wrong");
+}
+
+TEST_F(SignatureTest, DaysAreReadAndWritten) {
+  EXPECT_EQ(ParseDay("2027-01-31"), kLastDay);
+  EXPECT_EQ(ParseDay("2028-02-29"), std::chrono::sys_days(2028y / 2 / 29));
+  for (const char* day : {"0001-01-01", "1970-01-01", "2028-02-29", "9999-12-31"})
+    EXPECT_EQ(DayText(*ParseDay(day)), day);
+  EXPECT_EQ(*ExpiryOf(Signed("text", "a expires:2027-01-31")), kLastDay);
+  EXPECT_EQ(*ExpiryOf(Signed("text", "a")), std::nullopt);
 }
 
 TEST_F(SignatureTest, TheSecretKeyIsPrivateAndReplacesNoFile) {
