@@ -32,10 +32,6 @@
 namespace deputy::host::testing {
 namespace {
 
-constexpr const char* kSlots[] = {
-#include "abi_slots.inc"
-};
-
 deputy_str Str(std::string_view text) { return {text.data(), text.size()}; }
 std::string View(const deputy_str& text) { return text.data == nullptr ? "" : std::string(text.data, text.size); }
 
