@@ -67,6 +67,7 @@ const Row kRows[] = {
     {"garbage_answer", "refused: probe-garbage", "gave an invalid answer", "R91"},
     {"half_answer", "refused: probe-garbage", "in the middle of its answer", "R91"},
     {"prints_a_lot", "compiled", "", "R116", "entry.tables: what it prints is drained and kept from the application"},
+    {"logs_a_lot", "compiled", "", "R116", "sound: a part is shown"},
     {"exports_more", "compiled", "", "R84",
      "entry.exports: libraries are opened RTLD_LOCAL, so the name meets no other"},
     // Its tables.
