@@ -12,7 +12,6 @@
 #include <new>
 #include <utility>
 
-#include "base/log.hpp"
 #include "base/printable.hpp"
 #include "base/spin.hpp"
 
@@ -42,10 +41,10 @@ std::string_view View(const deputy_str& text) {
 
 }  // namespace
 
-// What the worker writes to its standard output: lines of the log at the level of debugging.
+// What the worker writes to its standard output and error: lines of the log at the level of debugging.
 class WorkerLink::Output {
  public:
-  explicit Output(std::string source) : source_(std::move(source)) {}
+  explicit Output(LimitedLog& log) : log_(log) {}
 
   // Reads what is there. False at the end.
   bool Take(int descriptor) {
@@ -67,11 +66,12 @@ class WorkerLink::Output {
   static constexpr size_t kMaxLine = 512;
 
   void EndLine() {
-    if (!line_.empty() && LogEnabled(LogLevel::kDebug, source_)) LogLine(LogLevel::kDebug, source_, line_);
+    if (!line_.empty()) log_.Line(LogLevel::kDebug, line_);
     line_.clear();
   }
 
-  std::string source_, line_;
+  LimitedLog& log_;
+  std::string line_;
 };
 
 std::string PrintableReason(std::string_view text) {
@@ -80,7 +80,9 @@ std::string PrintableReason(std::string_view text) {
 }
 
 WorkerLink::WorkerLink(const RemotePluginOptions& options)
-    : options_(options), spin_(AvailableCpus() > 1 ? options.spin : std::chrono::nanoseconds(0)) {}
+    : options_(options),
+      log_(options.file.filename().string()),
+      spin_(AvailableCpus() > 1 ? options.spin : std::chrono::nanoseconds(0)) {}
 
 Result<std::unique_ptr<WorkerLink>> WorkerLink::Start(const RemotePluginOptions& options) {
   std::unique_ptr<WorkerLink> link(new WorkerLink(options));
@@ -90,9 +92,8 @@ Result<std::unique_ptr<WorkerLink>> WorkerLink::Start(const RemotePluginOptions&
 }
 
 Status WorkerLink::Begin() {
-  source_ = options_.file.filename().string();
-  label_ = fmt::format("plugin {} in its worker process", source_);
-  output_ = std::make_unique<Output>(source_);
+  label_ = fmt::format("plugin {} in its worker process", log_.source());
+  output_ = std::make_unique<Output>(log_);
   // The kernel ends the worker with the thread that started it, so that is the one which lives as long.
   const auto started = std::make_shared<std::promise<Status>>();
   std::future<Status> result = started->get_future();
@@ -136,7 +137,7 @@ Status WorkerLink::AwaitHello() {
   if (!named || !hello_->valid() || hello().version != kWireVersion)
     return Status(StatusCode::kIncompatible, "its first message cannot be read; is the worker of another version?");
   if (hello().refusal.size != 0) return Status(StatusCode::kPlugin, PrintableReason(View(hello().refusal)));
-  label_ = fmt::format("plugin {} ({}) in its worker process", Printable(View(hello().id)), source_);
+  label_ = fmt::format("plugin {} ({}) in its worker process", Printable(View(hello().id)), log_.source());
   return {};
 }
 
@@ -254,7 +255,7 @@ void WorkerLink::Log(const LogForm& line) {
     const deputy_host& first = *hosts_.begin()->second;
     return first.log(first.self, line.level, text.data, text.size);
   }
-  if (LogEnabled(level, source_)) LogLine(level, source_, View(text));
+  log_.Line(level, View(text));
 }
 
 bool WorkerLink::TakeControl() {
@@ -299,6 +300,7 @@ void WorkerLink::Watch() {
     if (poll(&more, 1, 0) <= 0) break;
     WithMemory([&] { output = output_->Take(process_->output_fd()); });
   }
+  log_.ReportDropped();
   const std::lock_guard lock(mutex_);
   ended_ = std::move(how);
   idle_.clear();

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/limited_log.hpp"
 #include "base/status.hpp"
 #include "base/worker_process.hpp"
 #include "deputy/abi/host.h"
@@ -85,10 +86,11 @@ class WorkerLink final : private SharedArenaUser {
   void SendFreed(const RegionForm& region);
 
   const RemotePluginOptions options_;
+  LimitedLog log_;  // of what the worker prints, and of its lines that belong to no host
   const std::chrono::nanoseconds spin_;
   std::unique_ptr<WorkerProcess> process_;
   std::unique_ptr<Received<Hello>> hello_;
-  std::string label_, source_;
+  std::string label_;
   std::unique_ptr<Output> output_;
   std::thread watcher_;
 

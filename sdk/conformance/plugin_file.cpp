@@ -55,8 +55,10 @@ void ReadExports(const Image& image, const Elf64_Shdr& symbols, const Elf64_Shdr
     if (!image.Holds(symbols.sh_offset + at, sizeof(Elf64_Sym))) return;
     const auto symbol = image.At<Elf64_Sym>(symbols.sh_offset + at);
     const auto visibility = symbol.st_other & 3;
-    if (symbol.st_shndx != SHN_UNDEF && ELF64_ST_BIND(symbol.st_info) != STB_LOCAL && visibility == STV_DEFAULT)
-      file.exports.push_back(image.Name(names.sh_offset + symbol.st_name));
+    const auto binding = ELF64_ST_BIND(symbol.st_info);
+    if (symbol.st_shndx == SHN_UNDEF || binding == STB_LOCAL || visibility != STV_DEFAULT) continue;
+    file.exports.push_back(image.Name(names.sh_offset + symbol.st_name));
+    if (binding == STB_GNU_UNIQUE) file.unique.push_back(file.exports.back());
   }
 }
 

@@ -15,6 +15,7 @@ struct PluginFile {
   deputy_note_head note{};
   std::vector<std::pair<std::string, std::string>> lines;  // of the note, in order
   std::vector<std::string> exports;                        // defined and visible
+  std::vector<std::string> unique;                         // of them: one serves the whole process (STB_GNU_UNIQUE)
 
   // The value of the first line with this key; "" without one.
   std::string Line(const std::string& key) const;

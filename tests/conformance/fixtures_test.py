@@ -20,6 +20,9 @@ EXPECTED = {
     "wrong_abi": ("entry.note", "the manifest is for ABI 0.3"),
     "no_entry": ("entry.exports", "deputy_plugin_query_v1 is not exported"),
     "exports_more": ("entry.exports", "other symbols are exported: fixture_other_symbol"),
+    "library_first": ("entry.exports", "other symbols are exported: fixture_library_"),
+    "library_second": ("entry.exports", "other symbols are exported: fixture_library_"),
+    "shares_unique": ("entry.exports", "plugins of one process share these symbols: fixture_unique"),
     "bad_utf8_id": ("entry.tables", "the plugin's id is not UTF-8"),
     "long_id": ("entry.tables", "the plugin's id"),
     "wrong_id": ("entry.tables", "in the manifest"),
@@ -200,7 +203,7 @@ EXPECTED = {
 }
 # Sound on their own; they are wrong beside another plugin or for another host.
 SOUND = {"good", "able", "claims_whole", "claims_clusters", "groups_named", "groups_quantized", "heeds_deadline",
-         "escapes", "exclusive", "ignores_cancel", "leaves_a_mark", "misbehaves", "one_at_a_time", "outlives_deadline",
+         "escapes", "exclusive", "ignores_cancel", "leaves_a_mark", "logs_a_lot", "misbehaves", "one_at_a_time", "outlives_deadline",
          "takes_open_extents", "duplicate", "rival", "says_priority", "unavailable", "wrong_fusions", "finder",
          "streamer"}  # fmt: skip
 # All but the operators that a fixture does not have.

@@ -226,6 +226,38 @@ TEST_P(ApplicationFaults, R97_ContextsOfTwoThreadsStartOnePluginAtOnce) {
   EXPECT_EQ(placement->partitions.at(0).delegate, "good");
 }
 
+// Delegate of the one node, and whether the answer is right.
+std::string RunOnce(const Context& context) {
+  const Model model = Built(kRelu, context);
+  Session session = SessionOf(model);
+  EXPECT_EQ(Answer(session, Input()), kAnswer);
+  const Result<PlacementReport> placement = session.Placement();
+  return placement.ok() ? placement->partitions.at(0).delegate : placement.status().ToString();
+}
+
+TEST(ApplicationFault, R93_AnInitThatFailedIsTriedAgainForTheNextContext) {
+  for (const std::string isolation : {"none", "process"}) {
+    SCOPED_TRACE(isolation);
+    const LogLines log(LogLevel::kInfo);
+    const host::TempFolder folder;
+    setenv("FIXTURE_ONCE", (folder.path() / "once").c_str(), 1);
+    setenv("FIXTURE_FAULT", "init:refuse", 1);
+    const auto open = [&](const std::string& more) {
+      return WithPlugin("misbehaves, isolation: " + isolation + more,
+                        "paths: [" DEPUTY_TEST_FIXTURES "], sandbox: false");
+    };
+    const Context first = open("");
+    EXPECT_EQ(RunOnce(first), "cpu");
+    EXPECT_EQ(log.Count("the device starts"), 1u) << log.text();
+    const Context second = open(", required: true");
+    EXPECT_EQ(RunOnce(second), "misbehaves");
+    EXPECT_EQ(RunOnce(first), "cpu") << "what a context has is not changed by another";
+    EXPECT_EQ(log.Count("the device starts"), 1u) << log.text();
+    unsetenv("FIXTURE_FAULT");
+    unsetenv("FIXTURE_ONCE");
+  }
+}
+
 TEST(ApplicationFault, R94_APluginThatLosesMemoryCostsAWorkerAndNoAnswer) {
   const LogLines log(LogLevel::kInfo);
   setenv("FIXTURE_FAULT", "execute:leak", 1);

@@ -236,6 +236,34 @@ class Workers(FaultRun):
         config = self.config("prints_in_execute", more=", required: true")
         self.right(self.run_it(self.command("--repeat", "30000", config=config)))  # far more than a pipe holds
 
+    def test_R116_a_flood_of_output_is_shown_in_part(self):
+        for fixture, printed in (("prints_a_lot", 10000), ("prints_in_execute", 30000)):
+            with self.subTest(fixture):
+                self.add(fixture)
+                config = self.config(fixture, more=", required: true")
+                begin = time.monotonic()
+                done = self.run_it(self.command("--repeat", "30000", "--verbose", config=config))
+                self.right(done)
+                self.check_limit(done.stderr, r"standard (?:output|error), line|running", printed, time.monotonic() - begin)
+
+    def test_R116_a_flood_of_the_log_is_shown_in_part(self):
+        self.add("logs_a_lot")
+        for isolation in ("none", "process"):
+            with self.subTest(isolation):
+                config = self.config("logs_a_lot", isolation=isolation, more=", required: true")
+                begin = time.monotonic()
+                done = self.run_it(self.command(config=config))
+                self.right(done)
+                self.check_limit(done.stderr, "a line of the flood", 5000, time.monotonic() - begin)
+
+    def check_limit(self, text, line, printed, seconds):
+        """Lines are shown at the rate of isolation.md, and it is said how many are not."""
+        shown = len(re.findall(line, text))
+        self.assertGreaterEqual(shown, 500)
+        self.assertLessEqual(shown, 1000 + 100 * (seconds + 1))
+        dropped = sum(map(int, re.findall(r"dropped (\d+) of its lines: more than 100 a second", text)))
+        self.assertGreater(shown + dropped, printed * 0.98)  # what is buffered when a worker ends is lost
+
     def test_R126_sessions_that_lose_one_worker_start_one(self):
         config = self.config(cache="'off'")
         config.write_text(config.read_text().replace("plugins: {", "plugins: {sandbox: false, "))

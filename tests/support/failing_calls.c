@@ -1,10 +1,12 @@
-/* Preloaded, it lets calls about regular files fail: those named by FAILING_CALL (create, write, fsync, rename), with
- * the error number FAILING_ERROR. How often it did is appended to the file FAILING_CALL_COUNT, a byte for each. */
+/* Preloaded, it lets calls about regular files fail: those named by FAILING_CALL (create, write, fsync, rename; open,
+ * stat and read of the file FAILING_PATH alone), with the error number FAILING_ERROR. How often it did is appended to
+ * the file FAILING_CALL_COUNT, a byte for each. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,7 +28,21 @@ static int Fails(const char *call) {
 
 static int IsRegular(int file) {
   struct stat about;
-  return fstat(file, &about) == 0 && S_ISREG(about.st_mode);
+  return syscall(SYS_fstat, file, &about) == 0 && S_ISREG(about.st_mode);
+}
+
+static int IsPath(const char *path) {
+  const char *named = getenv("FAILING_PATH");
+  return named != NULL && path != NULL && strcmp(named, path) == 0;
+}
+
+static int IsOpenOn(int file) {
+  char link[32], path[4096];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  const ssize_t size = readlink(link, path, sizeof path - 1);
+  if (size < 0) return 0;
+  path[size] = 0;
+  return IsPath(path);
 }
 
 ssize_t write(int file, const void *bytes, size_t size) {
@@ -40,6 +56,41 @@ int fdatasync(int file) { return Fails("fsync") ? -1 : (int)syscall(SYS_fdatasyn
 int renameat(int from, const char *old, int to, const char *name) {
   return Fails("rename") ? -1 : (int)syscall(SYS_renameat2, from, old, to, name, 0);
 }
+
+static int Open(const char *path, int flags, mode_t mode) {
+  if (IsPath(path) && Fails("open")) return -1;
+  return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int open(const char *path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  return Open(path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  return Open(path, flags, mode);
+}
+
+static int Stat(int file, void *about) {
+  if (IsOpenOn(file) && Fails("stat")) return -1;
+  return (int)syscall(SYS_fstat, file, about);
+}
+int fstat(int file, struct stat *about) { return Stat(file, about); }
+int fstat64(int file, struct stat64 *about) { return Stat(file, about); }
+
+static ssize_t ReadAt(int file, void *bytes, size_t size, off_t offset) {
+  if (IsOpenOn(file) && Fails("read")) return -1;
+  return syscall(SYS_pread64, file, bytes, size, offset);
+}
+ssize_t pread(int file, void *bytes, size_t size, off_t offset) { return ReadAt(file, bytes, size, offset); }
+ssize_t pread64(int file, void *bytes, size_t size, off64_t offset) { return ReadAt(file, bytes, size, offset); }
 
 static int OpenAt(int folder, const char *path, int flags, mode_t mode) {
   if ((flags & O_CREAT) != 0 && Fails("create")) return -1;

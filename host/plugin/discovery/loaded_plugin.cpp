@@ -34,6 +34,7 @@ class PluginLife {
     if (--users_ != 0 || table.shutdown == nullptr) return;
     if (!Returned(SiteOf(table.shutdown, "shutdown"), [&] { table.shutdown(&table); }))
       LogLine(LogLevel::kError, services_.source(), "its shutdown threw an exception");
+    services_.ReportDroppedLines();
   }
 
   ConcurrencyLimiter& LimiterOf(const deputy_delegate& delegate) {

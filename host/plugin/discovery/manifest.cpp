@@ -186,7 +186,9 @@ bool AbiFits(uint32_t abi, uint32_t min_host, uint32_t host) {
   return min_host <= host;
 }
 
-Checked<Manifest> ReadManifest(const ByteSource& file, const HostTraits& host) {
+namespace {
+
+Checked<Manifest> ReadManifestOf(const ByteSource& file, const HostTraits& host) {
   DEPUTY_ASSIGN_OR_REJECT(const ElfImage image, ElfImage::Parse(file, host.machine));
   const ElfNote* found = nullptr;
   const ElfNote* build_id = nullptr;
@@ -214,6 +216,15 @@ Checked<Manifest> ReadManifest(const ByteSource& file, const HostTraits& host) {
     return Rejection{RejectReason::kTextRelocations, "has relocations in its code; compile it with -fPIC"};
   if (build_id != nullptr) manifest.build_id = build_id->descriptor;
   manifest.libraries = image.NeededLibraries();
+  return manifest;
+}
+
+}  // namespace
+
+Checked<Manifest> ReadManifest(const ByteSource& file, const HostTraits& host) {
+  Checked<Manifest> manifest = ReadManifestOf(file, host);
+  // What could not be read is not what the file has.
+  if (RejectionOf(manifest) != nullptr && file.read_error() != 0) return RejectionOfErrno(file.read_error());
   return manifest;
 }
 

@@ -13,11 +13,6 @@
 namespace deputy::host {
 namespace {
 
-Rejection FromErrno(int error) {
-  if (error == ENOENT || error == ENOTDIR) return {RejectReason::kMissing, "does not exist"};
-  return {RejectReason::kUnreadable, std::string("cannot be read: ") + std::strerror(error)};
-}
-
 Checked<FileIdentity> FromStat(const struct stat& info) {
   if (!S_ISREG(info.st_mode)) return Rejection{RejectReason::kNotAFile, std::string("is ") + KindOfFile(info.st_mode)};
   FileIdentity identity;
@@ -31,6 +26,11 @@ Checked<FileIdentity> FromStat(const struct stat& info) {
 
 }  // namespace
 
+Rejection RejectionOfErrno(int error) {
+  if (error == ENOENT || error == ENOTDIR) return {RejectReason::kMissing, "does not exist"};
+  return {RejectReason::kUnreadable, std::string("cannot be read: ") + std::strerror(error)};
+}
+
 bool MemorySource::Read(uint64_t offset, void* out, size_t count) const {
   if (count > bytes_.size() || offset > bytes_.size() - count) return false;
   if (count != 0) std::memcpy(out, bytes_.data() + offset, count);
@@ -39,7 +39,7 @@ bool MemorySource::Read(uint64_t offset, void* out, size_t count) const {
 
 Checked<FileIdentity> IdentityOf(const std::filesystem::path& path) {
   struct stat info {};
-  if (stat(path.c_str(), &info) != 0) return FromErrno(errno);
+  if (stat(path.c_str(), &info) != 0) return RejectionOfErrno(errno);
   return FromStat(info);
 }
 
@@ -50,12 +50,12 @@ Checked<std::unique_ptr<PluginFile>> PluginFile::Open(const std::filesystem::pat
     const int error = errno;
     const Checked<FileIdentity> identity = IdentityOf(path);
     if (const Rejection* rejection = RejectionOf(identity)) return *rejection;
-    return FromErrno(error);
+    return RejectionOfErrno(error);
   }
   std::unique_ptr<PluginFile> file(new PluginFile(opened.get()));
   const int fd = opened.Release();
   struct stat info {};
-  if (fstat(fd, &info) != 0) return FromErrno(errno);
+  if (fstat(fd, &info) != 0) return RejectionOfErrno(errno);
   DEPUTY_ASSIGN_OR_REJECT(file->identity_, FromStat(info));
   file->distrust_ = ReasonForDistrust(info, fd);
   return file;
@@ -69,6 +69,7 @@ bool PluginFile::Read(uint64_t offset, void* out, size_t count) const {
   while (count != 0) {
     const ssize_t got = pread(fd_, target, count, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
+    if (got < 0) read_error_ = errno;
     if (got <= 0) return false;
     target += got;
     offset += static_cast<uint64_t>(got);

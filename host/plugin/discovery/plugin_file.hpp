@@ -2,6 +2,7 @@
 // replaces it later. Read, not mapped, because a mapping of a file that shrinks meanwhile ends the process.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -21,6 +22,8 @@ class ByteSource {
   virtual uint64_t size() const = 0;
   // All `count` bytes at `offset` into `out`, or false.
   virtual bool Read(uint64_t offset, void* out, size_t count) const = 0;
+  // The error of the system that a read ended with, as errno; 0: none did.
+  virtual int read_error() const { return 0; }
 };
 
 class MemorySource final : public ByteSource {
@@ -41,6 +44,9 @@ struct FileIdentity {
   bool operator==(const FileIdentity&) const = default;
 };
 
+// That the system did not give the bytes of a file, by its error number.
+Rejection RejectionOfErrno(int error);
+
 // Of the file that `path` leads to now; fails for anything but a regular file.
 Checked<FileIdentity> IdentityOf(const std::filesystem::path& path);
 
@@ -57,10 +63,12 @@ class PluginFile final : public ByteSource {
   const std::string& distrust() const { return distrust_; }
   uint64_t size() const override { return identity_.size; }
   bool Read(uint64_t offset, void* out, size_t count) const override;
+  int read_error() const override { return read_error_; }
 
  private:
   explicit PluginFile(int fd) : fd_(fd) {}
   int fd_;
+  mutable std::atomic<int> read_error_{0};
   FileIdentity identity_;
   std::string distrust_;
 };

@@ -90,9 +90,8 @@ deputy_str StatusMessage(void*, const deputy_status* status) {
 void LogMessage(void* self, deputy_log_level level, const char* message, uint64_t size) {
   const auto wanted = static_cast<LogLevel>(std::clamp<deputy_log_level>(level, DEPUTY_LOG_DEBUG, DEPUTY_LOG_ERROR));
   try {
-    const std::string& source = Self(self).source();
     (void)Self(self).IsOpen("log");
-    if (LogEnabled(wanted, source)) LogLine(wanted, source, CleanText(Bounded(message, size), kMaxLogLine));
+    if (LogEnabled(wanted, Self(self).source())) Self(self).Log(wanted, CleanText(Bounded(message, size), kMaxLogLine));
   } catch (...) {  // a lost line of log is not a failure
   }
 }
@@ -270,7 +269,7 @@ deputy_status* FindNamedData(void*, const deputy_graph* graph, deputy_str key, c
 }  // namespace
 
 HostServices::HostServices(std::string source, ThreadPool* pool, const PartitionHelpers* helpers, bool check)
-    : source_(std::move(source)),
+    : log_(std::move(source)),
       pool_(pool),
       table_{},
       handle_tracker_(check ? std::make_unique<HandleTracker>() : nullptr) {
@@ -325,7 +324,7 @@ bool HostServices::IsOpen(const char* function) const {
 
 void HostServices::Complain(const char* function, const char* fault) const noexcept {
   try {
-    LogLine(LogLevel::kError, source_, fmt::format("{}: {}", function, fault));
+    LogLine(LogLevel::kError, source(), fmt::format("{}: {}", function, fault));
   } catch (...) {  // no memory for the line; the plugin waits for this to return
   }
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/limited_log.hpp"
 #include "base/thread_pool.hpp"
 #include "delegate/partition_helpers.hpp"
 #include "deputy/abi/ext/partition_helpers.h"
@@ -25,7 +26,11 @@ class HostServices {
   HostServices& operator=(const HostServices&) = delete;
 
   const deputy_host* table() const { return &table_; }
-  const std::string& source() const { return source_; }
+  const std::string& source() const { return log_.source(); }
+  // A line of the plugin; those that come too fast are dropped. [any-thread]
+  void Log(LogLevel level, std::string_view text) const { log_.Line(level, text); }
+  // When no more lines are expected: how many were dropped.
+  void ReportDroppedLines() const { log_.ReportDropped(); }
   ThreadPool* pool() const { return pool_; }
   const void* Extension(std::string_view id) const;
   // Null where nothing is checked.
@@ -38,7 +43,7 @@ class HostServices {
  private:
   void Complain(const char* function, const char* fault) const noexcept;
 
-  std::string source_;
+  mutable LimitedLog log_;
   ThreadPool* pool_;
   deputy_host table_;
   std::optional<deputy_ext_partition_helpers> helpers_;

@@ -70,6 +70,7 @@ Result<std::shared_ptr<OpenedDelegate>> OpenedDelegate::Open(std::shared_ptr<Loa
 
 OpenedDelegate::~OpenedDelegate() {
   if (instance_ != nullptr) CallVoidLoading("close", [&] { table_->close(instance_); });
+  services_->ReportDroppedLines();
   if (handle_tracker() == nullptr) return;
   if (const size_t out = handle_tracker()->statuses_out(); out != 0)
     LogFault("close", fmt::format("{} of the statuses that it got were never handed back", out));

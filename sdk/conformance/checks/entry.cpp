@@ -41,13 +41,17 @@ void CheckExports(TestRun& run) {
   const PluginFile file = PluginFile::Read(run.settings().plugin);
   if (!file.fault.empty()) return run.Failed("", "the file " + file.fault);
   bool entry = false;
-  std::string others;
+  std::string others, unique;
   for (const std::string& name : file.exports) {
     entry = entry || name == DEPUTY_ENTRY_SYMBOL;
     if (name != DEPUTY_ENTRY_SYMBOL) others += (others.empty() ? "" : ", ") + name;
   }
+  for (const std::string& name : file.unique) unique += (unique.empty() ? "" : ", ") + name;
   if (!entry) run.Failed("", std::string(DEPUTY_ENTRY_SYMBOL) + " is not exported");
   if (!others.empty()) run.Failed("", "other symbols are exported: " + others.substr(0, 200));
+  if (!unique.empty())
+    run.Failed("", "plugins of one process share these symbols: " + unique.substr(0, 200) +
+                       "; compile with -fvisibility=hidden or -fno-gnu-unique");
 }
 
 void CheckText(TestRun& run, const std::string& subject, const deputy_str& text, bool may_be_empty) {

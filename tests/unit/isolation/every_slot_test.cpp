@@ -32,10 +32,6 @@
 namespace deputy::host::testing {
 namespace {
 
-constexpr const char* kSlots[] = {
-#include "abi_slots.inc"
-};
-
 deputy_str Str(std::string_view text) { return {text.data(), text.size()}; }
 std::string View(const deputy_str& text) { return text.data == nullptr ? "" : std::string(text.data, text.size); }
 
@@ -376,7 +372,7 @@ class Life {
     args.inputs = inputs;
     args.outputs = outputs;
     args.run = ++run_;
-    args.deadline_ns = 99;
+    args.deadline_ns = 99'000'000'000'000'000;  // not over: the host ends a worker a second after it
     args.allocator = open ? &allocator : nullptr;
     args.scratch = scratch;
     args.scratch_size = delegate_->scratch_size(context_);

@@ -16,6 +16,11 @@
 
 namespace deputy::host::testing {
 
+// The functions of the ABI: "deputy_delegate.open".
+inline constexpr const char* kSlots[] = {
+#include "abi_slots.inc"
+};
+
 inline std::filesystem::path EverySlotPath() { return EVERY_SLOT_PLUGIN; }
 
 inline std::shared_ptr<RemotePlugin> Remote(const std::filesystem::path& file, RemotePluginOptions options = {}) {

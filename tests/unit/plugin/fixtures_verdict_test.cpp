@@ -67,8 +67,13 @@ const Row kRows[] = {
     {"garbage_answer", "refused: probe-garbage", "gave an invalid answer", "R91"},
     {"half_answer", "refused: probe-garbage", "in the middle of its answer", "R91"},
     {"prints_a_lot", "compiled", "", "R116", "entry.tables: what it prints is drained and kept from the application"},
+    {"logs_a_lot", "compiled", "", "R116", "sound: a part is shown"},
     {"exports_more", "compiled", "", "R84",
      "entry.exports: libraries are opened RTLD_LOCAL, so the name meets no other"},
+    {"library_first", "compiled", "", "R84", "entry.exports: the same"},
+    {"library_second", "compiled", "", "R84", "entry.exports: the same"},
+    {"shares_unique", "compiled", "", "R84",
+     "entry.exports: another plugin that has the name shares it, RTLD_LOCAL or not"},
     // Its tables.
     {"crash_in_query", "refused: probe-crashed", "SIGABRT in its entry function", "R87"},
     {"throws_in_query", "refused: threw", "its deputy_plugin_query_v1 threw an exception", "R95"},

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <fstream>
@@ -320,6 +321,15 @@ TEST_F(HostTable, LogCarriesTheNameOfTheEntry) {
   host_.log(host_.self, DEPUTY_LOG_INFO, "hello", 5);
   host_.log(host_.self, 999, "odd level", 9);
   EXPECT_EQ(log.text(), "npu0: hello\nnpu0: odd level\n");
+}
+
+TEST_F(HostTable, R116_AMillionLinesAreShownInPart) {
+  const testing::LogKeeper log;
+  for (int line = 0; line < 1'000'000; ++line) host_.log(host_.self, DEPUTY_LOG_ERROR, "a line", 6);
+  services_.ReportDroppedLines();
+  const std::string text = log.text();
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 20'000) << "as many as within three minutes";
+  EXPECT_NE(text.find("npu0: dropped "), std::string::npos);
 }
 
 TEST_F(HostTable, ParallelForWithoutThreadsRunsHere) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "plugin/discovery/option_check.hpp"
+#include "support/plain_calls.hpp"
 #include "unit/plugin/support.hpp"
 
 namespace deputy::host {
@@ -36,6 +37,33 @@ class RegistryOf {
 
 OpenRequest Request(const std::string& delegate, const Options& options = {}) {
   return {delegate, delegate + "0", "", options, nullptr};
+}
+
+// What a delegate makes of {-1, 2, -3, 4} by Relu.
+std::vector<float> ReluOf(Delegate& delegate) {
+  const Graph graph = ReluSigmoid();
+  const auto executable = delegate.Compile(OfferAll(graph), {{0}, {0}, {1}, nullptr, "relu"});
+  if (!executable.ok()) return {};
+  const auto context = (*executable)->CreateContext();
+  const std::vector<float> in = {-1, 2, -3, 4};
+  std::vector<float> out(4, 7);
+  const plain::PlainRun run(in.data(), out.data(), in.size());
+  auto* const outputs = const_cast<deputy_tensor* const*>(run.args.outputs);
+  const Status status = context.ok() ? (*context)->Execute({{run.args.inputs, 1}, {outputs, 1}}) : context.status();
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  return out;
+}
+
+TEST(Registry, R84_TwoPluginsComputeWithTheirOwnVersionsOfOneLibrary) {
+  const TempFolder folder;
+  folder.Add("library_first");
+  folder.Add("library_second");
+  PluginRegistry registry;
+  registry.Scan(PatientScan(folder.path()));
+  auto first = registry.Open(Request("library_first")), second = registry.Open(Request("library_second"));
+  ASSERT_TRUE(first.ok() && second.ok()) << first.status().ToString() << second.status().ToString();
+  for (int run = 0; run < 2; ++run)
+    for (const auto* delegate : {&first, &second}) EXPECT_EQ(ReluOf(***delegate), (std::vector<float>{0, 2, 0, 4}));
 }
 
 // Seed row 35.
