@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -170,21 +171,18 @@ class Workers(FaultRun):
         self.assertEqual(done.stdout.count("match"), 2, done.stdout)
         self.assertIn(f"{fixture} 1/2 nodes", done.stderr)
 
-    def while_it_runs(self, action, required="true"):
+    def while_it_runs(self, action, required="true", isolation="process"):
         """Runs the model many times, and does something in the middle."""
-        config = self.config(cache="'off'", more=f", required: {required}")
-        command = self.command("--repeat", "100000", config=config)
+        config = self.config(cache="'off'", isolation=isolation, more=f", required: {required}")
+        command = self.command("--repeat", "100000" if isolation == "process" else "1000000", config=config)
         with subprocess.Popen(command, env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as run:  # fmt: skip
-            end = time.monotonic() + 30
-            while not processes_with(f"serve\0{self.plugins}") and time.monotonic() < end:
-                time.sleep(0.01)
+            self.assertIn("misbehaves 1/1 nodes", run.stderr.readline())
             time.sleep(0.2)
             self.assertIsNone(run.poll(), "it has ended too early")
             action(run)
             done = subprocess.CompletedProcess(command, None, *run.communicate(timeout=100))
         done.returncode = run.returncode
-        self.right(done)
         return done
 
     def test_R78_a_plugin_that_is_damaged_while_it_runs_costs_no_answer(self):
@@ -196,8 +194,25 @@ class Workers(FaultRun):
                 opened.write(bytes(len(good)))
 
         for damage in (lambda _: os.truncate(file, 0), overwrite):
-            self.while_it_runs(damage, required="false")
+            self.right(self.while_it_runs(damage, required="false"))
             file.write_bytes(good)
+
+    def test_R78_a_plugin_that_is_replaced_while_it_runs_in_process_goes_on(self):
+        file = self.plugins / "misbehaves.so"
+
+        def replace(_):
+            (self.scratch / "other.so").write_bytes(b"another file")
+            (self.scratch / "other.so").replace(file)
+
+        for change in (replace, lambda _: file.unlink()):
+            self.add("misbehaves")
+            self.right(self.while_it_runs(change, isolation="none"))
+
+    def test_R78_a_plugin_that_is_cut_while_it_runs_in_process_is_named(self):
+        """The end of the process cannot be prevented; SECURITY.md says so."""
+        done = self.while_it_runs(lambda _: os.truncate(self.plugins / "misbehaves.so", 0), isolation="none")
+        self.assertEqual(done.returncode, -signal.SIGBUS, done.stderr)
+        self.assertRegex(done.stderr, r"deputy: error: plugin \S+ \(misbehaves\.so\): execute: .*received SIGBUS")
 
     def test_R130_a_plugin_that_is_replaced_while_it_runs_goes_on(self):
         def replace(_):
@@ -205,7 +220,9 @@ class Workers(FaultRun):
             other.write_bytes(b"another file")
             other.replace(self.plugins / "misbehaves.so")
 
-        self.assertNotIn("warning", self.while_it_runs(replace).stderr)
+        done = self.while_it_runs(replace)
+        self.right(done)
+        self.assertNotIn("warning", done.stderr)
 
     def test_R93_a_failure_of_init_that_passes_costs_one_program_the_delegate(self):
         config = self.config(cache=self.scratch / "cache")
@@ -286,7 +303,7 @@ class Workers(FaultRun):
                 except (OSError, TypeError):  # it has ended meanwhile
                     continue
 
-        self.while_it_runs(watch)
+        self.right(self.while_it_runs(watch))
         self.assertGreater(len(samples), 8, "too few samples")
         quarter = len(samples) // 4
         self.assertLess(max(samples[-quarter:]), max(samples[:quarter]) * 1.01 + 65536)

@@ -81,7 +81,8 @@ class LackOfMemory(unittest.TestCase):
         self.sweep(self.scratch / "m.onnx", 0, stride=3)
 
     def test_R147_allocations_while_plugins_are_probed_may_fail(self):
-        self.config.write_text("version: 1\ncache: {dir: 'off'}\nplugins: {auto: last}\ncpu: {threads: 2}\n")
+        self.config.write_text("version: 1\ncache: {dir: 'off'}\n"
+                               "delegates: [{name: sim_npu, isolation: none}]\ncpu: {threads: 2}\n")
         self.sweep(self.model, 0, stride=5)
 
 
