@@ -2,6 +2,7 @@
 // parts: products of extents that may be symbols, and the known elements of an input that holds extents or axes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -51,6 +52,9 @@ Status LikeInput(InferenceContext& context, DType dtype);
 inline int64_t DimOf(const ValueType& type, size_t axis) {
   return type.ranked && axis < type.dims.size() ? type.dims[axis] : kUnknownDim;
 }
-inline std::vector<int64_t> UnknownDims(size_t rank) { return std::vector<int64_t>(rank, kUnknownDim); }
+// A rank beyond the largest one, which may be any number of a model, gives one beyond it, which is then refused.
+inline std::vector<int64_t> UnknownDims(size_t rank) {
+  return std::vector<int64_t>(std::min(rank, kMostAxes + 1), kUnknownDim);
+}
 
 }  // namespace deputy::host

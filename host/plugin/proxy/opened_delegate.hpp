@@ -28,8 +28,8 @@ struct CallDetail {
   Watch watch = Watch::kFloatAndSignals;
 };
 
-// Calls a function of the plugin that makes an object, which belongs to `own` from its success on, whatever fails after
-// it.
+// Calls a function of the plugin that makes an object. From its success on the object belongs to `own`, also if the
+// host fails after it.
 template <class Handle, class Function>
 deputy_status* MakeOwn(Handle*& own, Function&& call) {
   Handle* made = nullptr;

@@ -14,6 +14,17 @@ const PrimitiveBuilder kUnsqueeze("", "Unsqueeze", 13);
 const PrimitiveBuilder kExpand("", "Expand", 13);
 const PrimitiveBuilder kRange("", "Range", 11);
 
+// The extent of an input is any number of a model, and here it is a rank.
+TEST(ShapeInference, R6_ARankOfAnEnormousExtentTakesNoMemory) {
+  const Operand shape = Typed({int64_t{1} << 40}, DType::kInt64);
+  const PrimitiveBuilder tile("", "Tile", 13), constant("", "ConstantOfShape", 9);
+  EXPECT_EQ(InferDims(kReshape, {Typed({2}), shape}).size(), kMostAxes + 1);
+  EXPECT_EQ(InferDims(kUnsqueeze, {Typed({2}), shape}).size(), kMostAxes + 1);
+  EXPECT_EQ(InferDims(tile, {Unranked(), shape}).size(), kMostAxes + 1);
+  EXPECT_EQ(InferDims(constant, {shape}).size(), kMostAxes + 1);
+  EXPECT_EQ(InferDims(kExpand, {Typed({2}), shape}).size(), kMostAxes + 1);
+}
+
 TEST(ReshapeInference, WithACopiedZeroTheOtherExtentsAreFree) {
   EXPECT_EQ(InferDims(kReshape, {Typed({2, 0}), Known({1, 0, 1})}), (Dims{1, 0, 1}));
 }
