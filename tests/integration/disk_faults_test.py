@@ -10,6 +10,7 @@ import argparse
 import errno
 import os
 import sys
+import time
 import unittest
 
 from fault_run import FaultRun
@@ -71,6 +72,17 @@ class DiskFaults(FaultRun):
                     refused = self.run_it(self.command(config=config), environment=environment)
                     self.assertEqual(refused.returncode, 4, refused.stderr)
                     self.assertIn(os.strerror(error), refused.stderr)
+
+    def test_R114_a_worker_that_no_signal_ends_costs_time_and_no_answer(self):
+        config = self.config(cache="'off'", more=", timeout: 200ms, call_timeout: 400ms")
+        for stage in ("compile", "execute"):
+            with self.subTest(stage):
+                environment = {**self.faulty("kill", 0), "FIXTURE_FAULT": f"{stage}:hang"}
+                begin = time.monotonic()
+                done = self.run_it(self.command(config=config), environment=environment)
+                self.right(done)
+                self.assertNotEqual(self.count.read_bytes(), b"", "no signal was lost")
+                self.assertLess(time.monotonic() - begin, 40)
 
     def test_R138_R139_each_error_of_a_file_is_an_error(self):
         out = self.scratch / "out"

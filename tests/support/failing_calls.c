@@ -1,10 +1,11 @@
 /* Preloaded, it lets calls about regular files fail: those named by FAILING_CALL (create, write, fsync, rename; open,
- * stat and read of the file FAILING_PATH alone), with the error number FAILING_ERROR. How often it did is appended to
- * the file FAILING_CALL_COUNT, a byte for each. */
+ * stat and read of the file FAILING_PATH alone), with the error number FAILING_ERROR; and kill has no effect, as on a
+ * process that is stuck in the kernel. How often it did is appended to the file FAILING_CALL_COUNT, a byte for each. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +50,8 @@ ssize_t write(int file, const void *bytes, size_t size) {
   if (IsRegular(file) && Fails("write")) return -1;
   return syscall(SYS_write, file, bytes, size);
 }
+
+int kill(pid_t process, int signal) { return Fails("kill") ? 0 : (int)syscall(SYS_kill, process, signal); }
 
 int fsync(int file) { return Fails("fsync") ? -1 : (int)syscall(SYS_fsync, file); }
 int fdatasync(int file) { return Fails("fsync") ? -1 : (int)syscall(SYS_fdatasync, file); }
