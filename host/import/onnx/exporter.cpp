@@ -67,7 +67,10 @@ class Exporter {
     }
     for (const std::vector<ValueId>* list : {&graph_.inputs, &graph_.captured})
       for (const ValueId id : *list) DEPUTY_RETURN_IF_ERROR(AddType(id, *out.add_input()));
-    for (const ValueId id : graph_.outputs) DEPUTY_RETURN_IF_ERROR(AddType(id, *out.add_output()));
+    for (const ValueId id : graph_.outputs) {
+      DEPUTY_RETURN_IF_ERROR(AddType(id, *out.add_output()));
+      if (graph_.values[id].is_constant()) constants_.insert(id);
+    }
     for (const ValueId id : constants_) {
       pb::TensorProto& proto = *out.add_initializer();
       proto.set_name(names_[id]);

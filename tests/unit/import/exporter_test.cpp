@@ -40,6 +40,17 @@ TEST(OnnxExport, NodesAttributesAndConstantsAreKept) {
   EXPECT_EQ(read->values[read->outputs[0]].name, "y");
 }
 
+TEST(OnnxExport, AConstantThatNoNodeReadsMayBeAnOutput) {
+  TestGraph made({DType::kFloat32, true, {2}});
+  made.Input("x").Node("y", "Relu", {"x"}).Output("y").Output("w");
+  made.graph.values[made.Value("w")].constant = Weights();
+  const Result<Graph> read = Reimported(made.graph);
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  const Tensor& weights = read->values[read->outputs[1]].constant;
+  ASSERT_EQ(weights.byte_size(), 8u);
+  EXPECT_EQ(std::memcmp(weights.data(), Weights().data(), 8), 0);
+}
+
 TEST(OnnxExport, AttributesOfEveryKindAreKept) {
   TestGraph made({std::pair("y", "Foreign")});
   const std::vector<std::pair<std::string, PrimitiveBuilder::Attribute>> attributes = {
