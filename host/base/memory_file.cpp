@@ -25,8 +25,9 @@ Result<Descriptor> Sealed(uint64_t size, Copy copy) {
   for (uint64_t done = 0; done < size;) {
     const ssize_t put = copy(file.get(), done);
     if (put == 0) return Error(StatusCode::kUnavailable, "ends after {} of {} bytes", done, size);
-    if (put < 0 && errno == EIO) return Error(StatusCode::kUnavailable, "cannot read: {}", std::strerror(errno));
-    if (put < 0 && errno != EINTR) return NoMemory(size);
+    if (put < 0 && (errno == ENOMEM || errno == ENOSPC)) return NoMemory(size);
+    if (put < 0 && errno != EINTR)
+      return Error(StatusCode::kUnavailable, "cannot be copied into memory: {}", std::strerror(errno));
     if (put > 0) done += static_cast<uint64_t>(put);
   }
   if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)

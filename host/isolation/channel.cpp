@@ -28,7 +28,7 @@ bool HasInput(int socket) {
 std::unique_ptr<Channel> Channel::Make(std::chrono::nanoseconds spin, Descriptor (&theirs)[2]) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return nullptr;
-  auto ours = Descriptor(ends[0]);
+  Descriptor ours(ends[0]);
   theirs[0] = Descriptor(ends[1]);
   Result<Descriptor> memory = SealedMemory(sizeof(ChannelPage));
   if (!memory.ok()) return nullptr;

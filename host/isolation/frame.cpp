@@ -31,7 +31,8 @@ bool TakeDescriptors(msghdr& message, std::vector<Descriptor>& into) {
       continue;
     }
     const size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    std::array<Descriptor, kMaxFrameDescriptors> taken;  // before memory may lack
+    // Owned before memory may be lacking. The space is rounded up, so that there may be more than a frame may have.
+    std::array<Descriptor, sizeof(ControlSpace) / sizeof(int)> taken;
     for (size_t i = 0; i < count; ++i) {
       int descriptor = -1;
       std::memcpy(&descriptor, CMSG_DATA(head) + i * sizeof(int), sizeof descriptor);

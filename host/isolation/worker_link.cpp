@@ -24,7 +24,7 @@ constexpr size_t kMostIdleChannels = 64;
 
 deputy_str Str(std::string_view text) { return {text.data(), text.size()}; }
 
-// False: memory was lacking. An exception would end the process of the application, whose thread this is not.
+// False: memory was lacking. An exception that leaves a thread of the host would end the application.
 template <class Work>
 bool WithMemory(Work work) {
   try {
