@@ -7,8 +7,10 @@ import re
 import struct
 import subprocess
 import termios
+import threading
 import unicodedata
 
+END = b"\0"  # no program writes it to a terminal
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -23,22 +25,26 @@ def run_on_terminal(arguments, columns, both=False, environment=None):
             variables.pop(name, None)
     process = subprocess.Popen([str(argument) for argument in arguments], stdin=subprocess.DEVNULL, stdout=theirs,
                                stderr=theirs if both else subprocess.PIPE, env=variables)  # fmt: skip
-    os.close(theirs)
+
+    def mark_end():
+        process.wait()
+        os.write(theirs, END)
+
+    # The side of the program stays open until all is read: Linux reports EIO to a reader that was about to wait when
+    # the last lines were written and that side was closed, and the lines are lost.
+    ending = threading.Thread(target=mark_end)
+    ending.start()
     shown = b""
-    while True:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError:  # the other side is closed
-            break
-        if not piece:
-            break
-        shown += piece
+    while not shown.endswith(END):
+        shown += os.read(ours, 65536)
+    ending.join()
+    os.close(theirs)
     os.close(ours)
     errors = b"" if both else process.stderr.read()
     if not both:
         process.stderr.close()
-    status = process.wait(timeout=300)
-    return status, shown.decode().replace("\r\n", "\n"), errors.decode()
+    shown = shown[: -len(END)]
+    return process.returncode, shown.decode().replace("\r\n", "\n"), errors.decode()
 
 
 def width(line):
