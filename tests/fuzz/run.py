@@ -10,6 +10,7 @@ table of tests/faults/COVERAGE.md. The exit status is 1 after findings.
 """
 
 import argparse
+import fcntl
 import hashlib
 import os
 import re
@@ -41,12 +42,15 @@ def steady():
 
 
 def build(targets):
-    for command in (["cmake", "--preset", "fuzz"],
-                    ["cmake", "--build", "--preset", "fuzz", "--parallel", str(os.cpu_count() or 1), "--target",
-                     *(f"fuzz_{target}" for target in targets)]):  # fmt: skip
-        done = subprocess.run(command, cwd=TREE, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise SystemExit(f"{' '.join(command)}\n{done.stdout[-8000:]}{done.stderr[-8000:]}")
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with open(BUILD / "build.lock", "w") as lock:  # other runs of this program wait
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for command in (["cmake", "--preset", "fuzz"],
+                        ["cmake", "--build", "--preset", "fuzz", "--parallel", str(os.cpu_count() or 1), "--target",
+                         *(f"fuzz_{target}" for target in targets)]):  # fmt: skip
+            done = subprocess.run(command, cwd=TREE, capture_output=True, text=True)
+            if done.returncode != 0:
+                raise SystemExit(f"{' '.join(command)}\n{done.stdout[-8000:]}{done.stderr[-8000:]}")
 
 
 class Run:

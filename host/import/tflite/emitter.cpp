@@ -1,6 +1,9 @@
 #include "import/tflite/emitter.hpp"
 
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "graph/inference.hpp"
@@ -10,6 +13,12 @@ namespace {
 
 template <class T>
 Result<Tensor> Scalar(DType dtype, double value) {
+  if constexpr (std::is_integral_v<T>) {
+    using Limits = std::numeric_limits<T>;
+    if (!(value >= static_cast<double>(Limits::lowest()) && value < std::ldexp(1.0, Limits::digits) &&
+          value == std::trunc(value)))
+      return Error(StatusCode::kModel, "elements of type {} cannot have the value {}", NameOf(dtype), value);
+  }
   const T one[] = {static_cast<T>(value)};
   return Tensor::FromValues<T>(dtype, {}, std::span<const T>(one));
 }

@@ -53,7 +53,7 @@ class Emitter {
   // int64 of rank 1, or of rank 0.
   Result<ValueId> Ints(std::span<const int64_t> values);
   Result<ValueId> Int(int64_t value);
-  // Of rank 0, in the given type.
+  // Of rank 0, in the given type; an error where that is an integer type which cannot have the value.
   Result<ValueId> Number(double value, DType dtype);
 
   const ValueType& TypeOf(ValueId id) const { return graph_.values[id].type; }

@@ -174,6 +174,21 @@ TEST(TfliteDamage, OptionsOfAnotherOperatorAreRefused) {
              "has builtin_options of type 1, expected 9");
 }
 
+// A conversion of such a number to the type of the elements is undefined behaviour.
+TEST(TfliteDamage, BoundsThatTheElementsCannotHaveAreRefused) {
+  ModelWriter bytes;
+  const int32_t x = bytes.Input(fb::TensorType_UINT8, {2, 3}), y = bytes.Tensor(fb::TensorType_UINT8, {2, 3});
+  bytes.Add(fb::BuiltinOperator_RELU_N1_TO_1, {x}, {y});
+  ExpectSays(Refusal(bytes.Finish({y})), "elements of type uint8 cannot have the value -1");
+
+  for (const float beta : {0.5f, 1e30f, std::numeric_limits<float>::quiet_NaN()}) {
+    ModelWriter integers;
+    const int32_t a = integers.Input(fb::TensorType_INT64, {2, 3}), b = integers.Tensor(fb::TensorType_INT64, {2, 3});
+    integers.Add(fb::BuiltinOperator_SOFTMAX, {a}, {b}, integers.With(9, fb::CreateSoftmaxOptions(integers.fbb, beta)));
+    ExpectSays(Refusal(integers.Finish({b})), "elements of type int64 cannot have the value");
+  }
+}
+
 TEST(TfliteDamage, AxesOutOfRangeAreRefused) {
   One one;
   ExpectSays(one.Refused(fb::BuiltinOperator_CONCATENATION, {one.x, one.x},
