@@ -175,7 +175,7 @@ TEST(TfliteDamage, OptionsOfAnotherOperatorAreRefused) {
 }
 
 // A conversion of such a number to the type of the elements is undefined behaviour.
-TEST(TfliteDamage, BoundsThatTheElementsCannotHaveAreRefused) {
+TEST(TfliteDamage, NumbersThatTheElementsCannotHaveAreRefused) {
   ModelWriter bytes;
   const int32_t x = bytes.Input(fb::TensorType_UINT8, {2, 3}), y = bytes.Tensor(fb::TensorType_UINT8, {2, 3});
   bytes.Add(fb::BuiltinOperator_RELU_N1_TO_1, {x}, {y});
