@@ -176,7 +176,9 @@ int Main(int count, char** arguments) {
     if ((run + 1) % warm == 0) {
       for (const DelegateHealthReport& delegate : opened->context.Health().delegates) failures += delegate.failures;
       opened.reset();
+      killer.Pause(true);
       last = StateOfThisProcess();
+      killer.Pause(false);
       if (!first) first = last;
       Print(run + 1, last, killer.killed());
     }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -20,6 +21,7 @@ class WorkerKiller {
       : thread_([this, every] {
           for (size_t turn = 0; !ended_; ++turn) {
             std::this_thread::sleep_for(every);
+            const std::lock_guard lock(mutex_);
             if (paused_) continue;
             const std::vector<pid_t> workers = ChildProcesses();
             if (!workers.empty() && kill(workers[turn % workers.size()], SIGKILL) == 0) ++killed_;
@@ -32,11 +34,17 @@ class WorkerKiller {
   WorkerKiller(const WorkerKiller&) = delete;
   WorkerKiller& operator=(const WorkerKiller&) = delete;
 
-  void Pause(bool paused) { paused_ = paused; }
+  // Waits for a turn that has begun: while paused, nothing is killed and no list of processes is open.
+  void Pause(bool paused) {
+    const std::lock_guard lock(mutex_);
+    paused_ = paused;
+  }
   size_t killed() const { return killed_; }
 
  private:
-  std::atomic<bool> ended_{false}, paused_{false};
+  std::atomic<bool> ended_{false};
+  std::mutex mutex_;
+  bool paused_ = false;
   std::atomic<size_t> killed_{0};
   std::thread thread_;
 };
