@@ -6,10 +6,12 @@
 
 Inputs that reach new code are kept in build/fuzz/corpus/<target>. A finding ends the run of its target; it is minimised
 and written to tests/fuzz/regressions/<target>, so that ctest replays it. Executions and processor time are added to the
-table of tests/faults/COVERAGE.md. The exit status is 1 after findings.
+table of tests/faults/COVERAGE.md. The exit status is 1 after findings. With --check the report and the input, in base64,
+are printed, since the files of an automatic check are seldom kept.
 """
 
 import argparse
+import base64
 import fcntl
 import hashlib
 import os
@@ -31,6 +33,8 @@ BUILD = TREE / "build" / "fuzz"
 # Entropic scheduling takes two thirds of the time of the targets that reach much code.
 LIMITS = ["-entropic=0", "-timeout=10", "-rss_limit_mb=2048", "-malloc_limit_mb=1024", "-max_len=65536"]
 MINIMISING_SECONDS = 30
+REPORT = re.compile(r"^(==\d+==\s*ERROR|broken promise|.*runtime error:|terminate called)")
+REPORT_LINES = 40
 
 
 def steady():
@@ -60,6 +64,7 @@ class Run:
         self.target, self.seconds, self.prefix = target, seconds, prefix
         self.program = BUILD / "fuzzers" / f"fuzz_{target}"
         self.grown, self.findings = BUILD / "corpus" / target, BUILD / "findings" / target
+        self.log = BUILD / "findings" / f"{target}.log"
         self.executions, self.processor_seconds, self.found, self.failure = 0, 0.0, [], ""
 
     def command(self, *options):
@@ -81,12 +86,11 @@ class Run:
             folder.mkdir(parents=True, exist_ok=True)
         for old in self.findings.glob("*"):
             old.unlink()
-        log = BUILD / "findings" / f"{self.target}.log"
         status, self.processor_seconds = self.start(
-            log, f"-max_total_time={self.seconds}", "-print_final_stats=1", f"-artifact_prefix={self.findings}/",
+            self.log, f"-max_total_time={self.seconds}", "-print_final_stats=1", f"-artifact_prefix={self.findings}/",
             str(self.grown), str(FUZZ / "corpus" / self.target),
             *(str(folder) for folder in [FUZZ / "regressions" / self.target] if folder.is_dir()))  # fmt: skip
-        text = log.read_text(encoding="utf-8", errors="replace")
+        text = self.log.read_text(encoding="utf-8", errors="replace")
         counted = re.search(r"stat::number_of_executed_units:\s*(\d+)", text)
         self.executions = int(counted[1]) if counted else 0
         self.found = sorted(path for path in self.findings.glob("*-*") if not path.name.startswith("slow-unit"))
@@ -109,6 +113,12 @@ class Run:
         path = folder / f"{finding.name.split('-')[0]}-{hashlib.sha256(content).hexdigest()[:12]}"
         path.write_bytes(content)
         return path
+
+    def report(self):
+        """The lines of the log from the first error on."""
+        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+        first = next((i for i, line in enumerate(lines) if REPORT.match(line)), len(lines))
+        return lines[first : first + REPORT_LINES]
 
 
 def main():
@@ -137,7 +147,9 @@ def main():
             print(f"{target}: {run.executions} executions, {run.processor_seconds:.0f} s of processor time, "
                   f"{len(places)} findings", flush=True)
             for place in places:
-                print(f"  {place}\n  {BUILD / 'findings' / target}.log has the report", flush=True)
+                print(f"  {place}\n  {run.log} has the report", flush=True)
+                if arguments.check:
+                    print(*run.report(), base64.b64encode(run.minimised(place).read_bytes()).decode(), sep="\n")
             if run.failure:
                 print(f"  {run.failure}", flush=True)
 
