@@ -77,6 +77,15 @@ Status Resize(ExecutionContext& context, const Plan& plan, const Step& step) {
                "the delegate accepted these shapes during planning, but now requires compilation");
 }
 
+// What a region or a custom operator makes may be of another type than the model says. Memory of known extents is as
+// large as the planned type needs, and so is what a delegate reads.
+Status CheckPlannedDType(const Plan& plan, ValueId id, deputy_dtype dtype) {
+  const DType planned = plan.slots[id].dtype, made = static_cast<DType>(dtype);
+  if (made == planned || planned == DType::kUndefined) return {};
+  return Error(StatusCode::kModel, "value '{}' has dtype {}, but {} in the model", plan.graph->values[id].name,
+               NameOf(made), NameOf(planned));
+}
+
 // A step that ran to its end may have ended too late.
 Status RunContext(const Plan& plan, const Step& step, ExecutionContext& context, const RunArgs& args,
                   const CancellationScope& scope) {
@@ -103,6 +112,7 @@ class Execution::Allocator final : public OutputAllocator {
     const size_t id = static_cast<size_t>(tensor - tensors_.data());
     if (id >= tensors_.size())
       return Error(StatusCode::kInternal, "an allocation was requested for a tensor of another execution");
+    DEPUTY_RETURN_IF_ERROR(CheckPlannedDType(plan_, static_cast<ValueId>(id), tensor->dtype));
     if (plan_.slots[id].storage == StorageClass::kHeld)
       return Error(StatusCode::kInternal, "value '{}' is not a tensor in the plan", plan_.graph->values[id].name);
     if (plan_.slots[id].storage != StorageClass::kDynamic) {
@@ -301,11 +311,13 @@ void Execution::Bind(ValueId value, void* data) {
   } while (id != value);
 }
 
-void Execution::Bind(ValueId value, const deputy_tensor& tensor) {
+Status Execution::Bind(ValueId value, const deputy_tensor& tensor) {
+  DEPUTY_RETURN_IF_ERROR(CheckPlannedDType(*plan_, value, tensor.dtype));
   void* const before = tensors_[value].data;
   tensors_[value] = tensor;
   tensors_[value].data = before;
   Bind(value, tensor.data);
+  return {};
 }
 
 // Where the run has failed.
@@ -412,7 +424,7 @@ Status Execution::RunAlternative(BoundStep& step, const Status& why, const Cance
   Execution& other = *step.alternative;
   size_t captured = 0;
   for (const deputy_tensor* input : step.inputs)
-    if (input != nullptr) other.Bind(other.plan().graph->captured[captured++], *input);
+    if (input != nullptr) DEPUTY_RETURN_IF_ERROR(other.Bind(other.plan().graph->captured[captured++], *input));
   Status status = other.Run(token);
   if (status.ok()) status = TakeOutputs(step, other);
   if (!why.ok()) fallback_->Report(*plan_, *step.step, why, status);
@@ -460,14 +472,16 @@ void Execution::TakeEvents(std::vector<PlanEvent>& into) {
 
 Status Execution::RunRegions(BoundStep& step, const CancellationToken& token) {
   if (step.loop == nullptr) return RunBranch(step, token);
-  BindCaptures(step, 0);
+  DEPUTY_RETURN_IF_ERROR(BindCaptures(step, 0));
   return step.loop->Run(step.inputs, step.outputs, *allocator_, token);
 }
 
-void Execution::BindCaptures(BoundStep& step, size_t region) {
+Status Execution::BindCaptures(BoundStep& step, size_t region) {
   Execution& execution = *step.branches[region];
   const std::vector<ValueId>& captured = execution.plan().graph->captured;
-  for (size_t i = 0; i < captured.size(); ++i) execution.Bind(captured[i], tensors_[step.step->captures[region][i]]);
+  for (size_t i = 0; i < captured.size(); ++i)
+    DEPUTY_RETURN_IF_ERROR(execution.Bind(captured[i], tensors_[step.step->captures[region][i]]));
+  return {};
 }
 
 Status Execution::RunBranch(BoundStep& step, const CancellationToken& token) {
@@ -477,7 +491,7 @@ Status Execution::RunBranch(BoundStep& step, const CancellationToken& token) {
   const size_t taken = *static_cast<const uint8_t*>(condition.data) != 0 ? 0 : 1;
   Execution& branch = *step.branches[taken];
   const Graph& body = *branch.plan().graph;
-  BindCaptures(step, taken);
+  DEPUTY_RETURN_IF_ERROR(BindCaptures(step, taken));
   DEPUTY_RETURN_IF_ERROR(branch.Run(token));
   for (size_t i = 0; i < step.outputs.size(); ++i) {
     deputy_tensor* target = step.outputs[i];

@@ -88,8 +88,8 @@ class Execution {
   // Points a bound slot (graph input, capture or static output) at memory, or at the ModelValue of an input that is not
   // a tensor. It must stay valid during Run.
   void Bind(ValueId value, void* data);
-  // The same for an input whose extents the plan does not fix (a capture).
-  void Bind(ValueId value, const deputy_tensor& tensor);
+  // The same for an input whose extents the plan does not fix (a capture). kModel if the plan has another dtype for it.
+  Status Bind(ValueId value, const deputy_tensor& tensor);
 
   // Runs all steps. `stop` is checked before the first step and after each one, so that a run which ends late is never
   // reported as one in time. On an error, such as that of `stop`, the outputs are undefined; the next Run starts from
@@ -122,7 +122,7 @@ class Execution {
   Status TakeOutputs(BoundStep& step, const Execution& from);
   Status RunRegions(BoundStep& step, const CancellationToken& token);
   Status RunBranch(BoundStep& step, const CancellationToken& token);
-  void BindCaptures(BoundStep& step, size_t region);
+  Status BindCaptures(BoundStep& step, size_t region);
 
   const std::shared_ptr<const Plan> plan_;
   StepFallback* const fallback_;

@@ -224,8 +224,8 @@ Status LoopExecution::RunLoop(std::span<const deputy_tensor* const> inputs, cons
   const Graph& body = *body_.plan().graph;
   for (int64_t iteration = 0; going && iteration < trips; ++iteration) {
     uint8_t condition = 1;
-    body_.Bind(body.inputs[0], Scalar(DType::kInt64, &iteration));
-    body_.Bind(body.inputs[1], Scalar(DType::kBool, &condition));
+    DEPUTY_RETURN_IF_ERROR(body_.Bind(body.inputs[0], Scalar(DType::kInt64, &iteration)));
+    DEPUTY_RETURN_IF_ERROR(body_.Bind(body.inputs[1], Scalar(DType::kBool, &condition)));
     DEPUTY_RETURN_IF_ERROR(RunIteration(iteration, token));
     DEPUTY_ASSIGN_OR_RETURN(going, Truth(body_.tensor(body.outputs[0])));
   }
@@ -252,7 +252,7 @@ Status LoopExecution::RunScan(std::span<const deputy_tensor* const> inputs, cons
       const ScanDirection direction = InputDirection(node_, i);
       DEPUTY_RETURN_IF_ERROR(elements_[i].CopyElement(*inputs[form_.states + i], direction.axis,
                                                       direction.reverse ? length - 1 - iteration : iteration, budget_));
-      body_.Bind(body.inputs[form_.states + i], elements_[i].tensor());
+      DEPUTY_RETURN_IF_ERROR(body_.Bind(body.inputs[form_.states + i], elements_[i].tensor()));
     }
     DEPUTY_RETURN_IF_ERROR(RunIteration(iteration, token));
   }
@@ -266,7 +266,8 @@ Status LoopExecution::RunIteration(int64_t iteration, const CancellationToken& t
     return TooManySteps(*steps, iteration);
   DEPUTY_RETURN_IF_ERROR(token.Check());  // a body may have no step
   const Graph& body = *body_.plan().graph;
-  for (size_t i = 0; i < form_.states; ++i) body_.Bind(body.inputs[form_.before_inputs() + i], states_[i]);
+  for (size_t i = 0; i < form_.states; ++i)
+    DEPUTY_RETURN_IF_ERROR(body_.Bind(body.inputs[form_.before_inputs() + i], states_[i]));
   DEPUTY_RETURN_IF_ERROR(body_.Run(token));
   for (size_t i = 0; i < form_.states; ++i) {
     Held& next = held_[2 * i + turn_];

@@ -15,8 +15,12 @@ namespace {
 
 // The type of a value made by either of two branches, or before and after a round.
 Result<ValueType> Merge(const ValueType& a, const ValueType& b) {
-  if (CommonKind(a.kind, b.kind)) return CommonType(a, b);
-  return Error(StatusCode::kModel, "a value is a sequence in one branch or iteration and a tensor in another");
+  if (!CommonKind(a.kind, b.kind))
+    return Error(StatusCode::kModel, "a value is a sequence in one branch or iteration and a tensor in another");
+  if (a.dtype != b.dtype && a.dtype != DType::kUndefined && b.dtype != DType::kUndefined)
+    return Error(StatusCode::kModel, "a value has dtype {} in one branch or iteration and {} in another",
+                 NameOf(a.dtype), NameOf(b.dtype));
+  return CommonType(a, b);
 }
 
 // Code that makes or plans a tensor may rely on a countable size.

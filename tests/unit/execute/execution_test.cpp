@@ -233,6 +233,53 @@ TEST_F(ExecutionTest, ABranchThatDoesNotFitTheShapesFailsOnlyWhereItIsTaken) {
             "shapes [2] and [3,2] are incompatible for matrix multiplication: inner extents 2 and 3 differ");
 }
 
+TEST_F(ExecutionTest, BranchesOfDifferentDTypesAreRefused) {
+  Graph graph = IfGraph({DType::kBool, true, {}});
+  auto body = std::make_shared<Graph>(*graph.nodes[0].regions[1].body);
+  body->nodes = {MakeNode("Shape", 13, {body->captured[0]}, {body->outputs[0]})};
+  graph.nodes[0].regions[1].body = body;
+  const Status status = Prepare(std::move(graph));
+  EXPECT_EQ(status.code(), StatusCode::kModel);
+  EXPECT_EQ(status.message(), "a value has dtype float32 in one branch or iteration and int64 in another");
+}
+
+// As of a custom operator whose result is not what its model declares. The memory of the output has two bytes.
+TEST_F(ExecutionTest, AResultOfAnotherDTypeThanPlannedIsNotWritten) {
+  Graph graph = IfGraph({DType::kBool, true, {}});
+  const ValueId c = graph.inputs[0], x = graph.inputs[1], y = graph.outputs[0];
+  ASSERT_TRUE(InferGraph(graph, {}).ok());
+  graph.values[y].type.dtype = DType::kInt8;
+  const std::vector<std::shared_ptr<Delegate>> delegates = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
+  PlacementOptions options;
+  options.delegates.resize(1);
+  Result<std::shared_ptr<const Plan>> plan = MakePlan(std::make_shared<Graph>(std::move(graph)), delegates, options);
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  Result<std::unique_ptr<Execution>> execution = Execution::Create(*plan);
+  ASSERT_TRUE(execution.ok());
+  uint8_t condition = 1;
+  std::vector<float> in = {3, -4};
+  std::vector<int8_t> out = {7, 7};
+  (*execution)->Bind(c, &condition);
+  (*execution)->Bind(x, in.data());
+  (*execution)->Bind(y, out.data());
+  for (int run = 0; run < 2; ++run) {
+    const Status status = (*execution)->Run();
+    EXPECT_EQ(status.code(), StatusCode::kModel);
+    EXPECT_EQ(status.message(), "value 'y' has dtype float32, but int8 in the model");
+  }
+  EXPECT_EQ(out, (std::vector<int8_t>{7, 7}));
+}
+
+TEST_F(ExecutionTest, AnInputOfAnotherDTypeThanPlannedIsNotBound) {
+  Graph graph = TestGraph({{"a", "Relu"}, {"y", "Relu"}}).graph;
+  const ValueId x = graph.inputs[0];
+  ASSERT_TRUE(Prepare(std::move(graph)).ok());
+  deputy_tensor tensor = execution_->tensor(x);
+  EXPECT_TRUE(execution_->Bind(x, tensor).ok());
+  tensor.dtype = DEPUTY_DTYPE_INT64;
+  EXPECT_EQ(execution_->Bind(x, tensor).code(), StatusCode::kModel);
+}
+
 TEST_F(ExecutionTest, AKnownConditionPutsItsBranchInPlaceOfTheIf) {
   Graph graph = IfGraph({DType::kBool, true, {}});
   Tensor yes = *Tensor::Allocate(DType::kBool, {});

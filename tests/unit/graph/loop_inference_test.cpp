@@ -86,6 +86,24 @@ TEST(InferLoop, PackedElementsAreNotTakenApartRoundByRound) {
   EXPECT_EQ(InferGraph(graph, {}).code(), StatusCode::kNotSupported);
 }
 
+TEST(InferLoop, AStateWhoseDTypeARoundChangesIsRefused) {
+  Graph graph;
+  const ValueId start = graph.AddValue("start", {DType::kFloat32, true, {2}}), last = graph.AddValue("last");
+  auto body = std::make_shared<Graph>();
+  const ValueId round = body->AddValue("round"), condition = body->AddValue("condition");
+  const ValueId state = body->AddValue("state"), extents = body->AddValue("extents");
+  body->inputs = {round, condition, state};
+  body->nodes = {MakeNode("Shape", 13, {state}, {extents})};
+  body->outputs = {condition, extents};
+  Node loop = MakeNode("Loop", 13, {kNone, kNone, start}, {last});
+  loop.regions.push_back({"body", body, {}});
+  graph.nodes = {std::move(loop)};
+  graph.inputs = {start};
+  graph.outputs = {last};
+  EXPECT_EQ(InferGraph(graph, {}).message(),
+            "a value has dtype float32 in one branch or iteration and int64 in another");
+}
+
 TEST(InferLoop, LoopsInLoopsAreTypedInTimeThatDoesNotDoubleWithEachLevel) {
   const ValueType type = TypeOfLast(30);
   EXPECT_EQ(type.dtype, DType::kFloat32);
