@@ -22,8 +22,12 @@ std::optional<T> CheckedAdd(T a, T b) {
   return sum;
 }
 
-// Number of elements; empty for a negative extent or on overflow. Zero extents do not hide an overflow of the others:
-// {0, 2^62, 2^62} is refused, since a later reshape or slice would overflow.
+// Elements that a tensor may have: more than any memory holds, and so few that byte counts, sums of several counts and
+// their products with small factors do not overflow.
+inline constexpr int64_t kMostElements = int64_t{1} << 48;
+
+// Number of elements; empty for a negative extent or more than kMostElements. Zero extents do not hide the others:
+// {0, 2^30, 2^30} is refused, since a kernel may multiply the extents around the zero.
 inline std::optional<int64_t> CheckedElementCount(std::span<const int64_t> dims) {
   int64_t count = 1;
   bool zero = false;
@@ -33,7 +37,7 @@ inline std::optional<int64_t> CheckedElementCount(std::span<const int64_t> dims)
       zero = true;
       continue;
     }
-    if (__builtin_mul_overflow(count, dim, &count)) return std::nullopt;
+    if (__builtin_mul_overflow(count, dim, &count) || count > kMostElements) return std::nullopt;
   }
   return zero ? 0 : count;
 }

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/cancellation.hpp"
 #include "base/memory_budget.hpp"
 #include "cpu/fusion.hpp"
 #include "cpu/kernel.hpp"
@@ -130,6 +131,14 @@ class CpuExecutable final : public Executable {
       unplanned_;  // where an output has no planned memory: the node, to infer its extents in a run
 };
 
+// Whether there is nothing to compute. Beside an extent of 0 the others may be so large that a loop over them has no
+// end.
+bool IsEmpty(const CpuKernel& kernel, std::span<deputy_tensor* const> outputs) {
+  return !kernel.allocates_outputs() && std::all_of(outputs.begin(), outputs.end(), [](const deputy_tensor* output) {
+    return output == nullptr || (output->byte_size == 0 && output->layout != DEPUTY_LAYOUT_OPAQUE);
+  });
+}
+
 class CpuContext final : public ExecutionContext {
  public:
   explicit CpuContext(const CpuExecutable& executable)
@@ -150,6 +159,7 @@ class CpuContext final : public ExecutionContext {
     }
     if (executable_.unplanned_ != nullptr && !executable_.kernel_->allocates_outputs())
       DEPUTY_RETURN_IF_ERROR(AllocateOutputs(*args.allocator));
+    if (IsEmpty(*executable_.kernel_, outputs_)) return {};
     return executable_.kernel_->Run({inputs_, outputs_, *executable_.pool_, *args.scratch, args.allocator});
   }
 
@@ -256,6 +266,10 @@ class TensorAllocator final : public OutputAllocator {
   std::vector<deputy_tensor> described_;
 };
 
+// Working memory and time of one node; a node that needs more is computed in each run, within the limits of that.
+constexpr size_t kMostFoldingBytes = size_t{256} << 20;
+constexpr uint64_t kMostFoldingNs = 2'000'000'000;
+
 Result<std::vector<Tensor>> Evaluate(const Node& node, std::span<const Tensor> inputs, ThreadPool& pool) {
   // A graph of this node only: makers read types and constants from it.
   Graph graph;
@@ -290,8 +304,14 @@ Result<std::vector<Tensor>> Evaluate(const Node& node, std::span<const Tensor> i
     if (!type.is_static()) return Error(StatusCode::kNotSupported, "the shape of output {} cannot be inferred", i);
     DEPUTY_RETURN_IF_ERROR(allocator.Allocate(outputs.back(), type.dims));
   }
-  Scratch scratch;
-  DEPUTY_RETURN_IF_ERROR(kernel->Run({bound, outputs, pool, scratch, &allocator}));
+  if (!IsEmpty(*kernel, outputs)) {
+    MemoryBudget memory(kMostFoldingBytes);
+    Scratch scratch(&memory);
+    const CancellationToken stop{NowNs() + kMostFoldingNs};
+    const CancellationScope scope(&stop);
+    DEPUTY_RETURN_IF_ERROR(kernel->Run({bound, outputs, pool, scratch, &allocator}));
+    if (scope.stopped()) return Error(StatusCode::kDeadlineExceeded, "the node takes too long to fold");
+  }
   std::vector<Tensor> results;
   for (size_t i = 0; i < node.outputs.size(); ++i) results.push_back(std::move(allocator.tensor(i)));
   return results;

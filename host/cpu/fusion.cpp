@@ -167,7 +167,8 @@ class Fuser {
     const DType dtype = graph_.values[integers].type.dtype;
     const Value scale = graph_.values[node.inputs[1]];  // a copy: values may be added below
     if ((dtype != DType::kUint8 && dtype != DType::kInt8) || !scale.is_constant() ||
-        scale.type.dtype != DType::kFloat32 || node.primitive.GetInt("block_size", 0) != 0)
+        scale.type.dtype != DType::kFloat32 || scale.constant.element_count() == 0 ||
+        node.primitive.GetInt("block_size", 0) != 0)
       return std::nullopt;
     for (const float one : scale.constant.values<float>())
       if (!(one > 0) || !std::isfinite(one)) return std::nullopt;

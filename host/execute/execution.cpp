@@ -313,6 +313,11 @@ void Execution::Bind(ValueId value, void* data) {
 
 Status Execution::Bind(ValueId value, const deputy_tensor& tensor) {
   DEPUTY_RETURN_IF_ERROR(CheckPlannedDType(*plan_, value, tensor.dtype));
+  const ValueType& planned = plan_->graph->values[value].type;
+  if (planned.is_static() &&
+      !std::equal(planned.dims.begin(), planned.dims.end(), tensor.dims, tensor.dims + tensor.rank))
+    return Error(StatusCode::kModel, "value '{}' has shape {}, but {} in the model", plan_->graph->values[value].name,
+                 ShapeToString({tensor.dims, tensor.rank}), ShapeToString(planned.dims));
   void* const before = tensors_[value].data;
   tensors_[value] = tensor;
   tensors_[value].data = before;

@@ -88,7 +88,7 @@ class Execution {
   // Points a bound slot (graph input, capture or static output) at memory, or at the ModelValue of an input that is not
   // a tensor. It must stay valid during Run.
   void Bind(ValueId value, void* data);
-  // The same for an input whose extents the plan does not fix (a capture). kModel if the plan has another dtype for it.
+  // The same for an input whose extents the plan does not fix (a capture). kModel if the plan has another type for it.
   Status Bind(ValueId value, const deputy_tensor& tensor);
 
   // Runs all steps. `stop` is checked before the first step and after each one, so that a run which ends late is never

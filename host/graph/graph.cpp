@@ -6,6 +6,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "base/checked.hpp"
 #include "base/file.hpp"
 #include "base/printable.hpp"
 
@@ -68,6 +69,16 @@ ValueType CommonType(const ValueType& a, const ValueType& b) {
   for (size_t i = 0; i < common.dims.size(); ++i)
     if (a.dims[i] != b.dims[i]) common.dims[i] = kUnknownDim;
   return common;
+}
+
+Status CheckExtents(const ValueType& type) {
+  if (type.dims.size() > kMostAxes)
+    return Error(StatusCode::kModel, "has rank {}, expected at most {}", type.dims.size(), kMostAxes);
+  int64_t count = 1;
+  for (const int64_t extent : type.dims)
+    if (extent > 0 && (__builtin_mul_overflow(count, extent, &count) || count > kMostElements))
+      return Error(StatusCode::kModel, "shape {} has too many elements", ShapeToString(type.dims));
+  return {};
 }
 
 std::string Describe(const Graph& graph, const ValueType& type) {

@@ -160,6 +160,8 @@ uint64_t MultiplyAdds(const Graph& graph, const Node& node);
 
 // Axes that a tensor may have. Makers of tensors refuse more: the file readers, shape inference, a run.
 inline constexpr size_t kMostAxes = 64;
+// kModel for a type with more axes, or whose known extents make more than kMostElements elements.
+Status CheckExtents(const ValueType& type);
 
 // Ids in range, one producer per value, nodes in topological order, arities as in the operator list, captures of
 // regions match, element counts of constants fit their types. Errors name the node. Regions are verified too.

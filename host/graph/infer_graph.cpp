@@ -23,17 +23,6 @@ Result<ValueType> Merge(const ValueType& a, const ValueType& b) {
   return CommonType(a, b);
 }
 
-// Code that makes or plans a tensor may rely on a countable size.
-Status CheckSize(const ValueType& type) {
-  if (type.dims.size() > kMostAxes)
-    return Error(StatusCode::kModel, "an output has rank {}, expected at most {}", type.dims.size(), kMostAxes);
-  if (!type.is_static()) return {};
-  const Result<size_t> bytes = ByteSize(type.dtype, type.dims);
-  if (bytes.ok() || bytes.status().code() == StatusCode::kNotSupported) return {};  // of no size, such as strings
-  return Error(StatusCode::kModel, "the byte size of an output with dtype {} and shape {} overflows",
-               NameOf(type.dtype), ShapeToString(type.dims));
-}
-
 void Forget(ValueType& type) { type = {type.dtype, false, {}, type.kind}; }
 
 bool Same(const ValueType& a, const ValueType& b) {
@@ -89,6 +78,10 @@ class Walk {
     std::vector<Node> nodes = std::move(graph_.nodes);
     graph_.nodes.clear();
     graph_.nodes.reserve(nodes.size());
+    for (const ValueId id : graph_.inputs) {  // they may be the caller's
+      Status status = CheckExtents(graph_.values[id].type);
+      if (!status.ok()) return std::move(status).At("input '" + Printable(graph_.values[id].name) + "'");
+    }
     for (Node& node : nodes) DEPUTY_RETURN_IF_ERROR(Visit(std::move(node)));
     if (options_.drop_unused) DropUnused(graph_);
     return {};
@@ -279,8 +272,11 @@ class Walk {
     body->symbols = graph_.symbols;
     for (size_t i = 0; i < entries.size(); ++i) {
       ValueType& declared = body->values[body->inputs[i]].type;
-      // The kind is known even if the element type is not.
-      if (entries[i].dtype != DType::kUndefined || entries[i].kind != declared.kind) declared = entries[i];
+      // The kind is known even if the element type is not; declared extents may be those of another value.
+      if (entries[i].dtype != DType::kUndefined || entries[i].kind != declared.kind)
+        declared = entries[i];
+      else
+        Forget(declared);
     }
     std::vector<ValueId> captures, captured;
     for (size_t i = 0; i < region.captures.size(); ++i) {
@@ -342,7 +338,7 @@ class Walk {
 
   Status Keep(Node& node) {
     for (const ValueId id : node.outputs)
-      if (id != kNone) DEPUTY_RETURN_IF_ERROR(CheckSize(graph_.values[id].type));
+      if (id != kNone) DEPUTY_RETURN_IF_ERROR(CheckExtents(graph_.values[id].type).At("an output"));
     graph_.nodes.push_back(std::move(node));
     return {};
   }

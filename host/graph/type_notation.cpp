@@ -39,7 +39,7 @@ Result<ValueType> ParseNotation(std::string_view text) {
   if (TakeAround(text, "tensor"))
     for (int32_t number = 1; number < kMostDTypes; ++number) {
       const auto dtype = static_cast<DType>(number);
-      if (ElementName(dtype) != text) continue;
+      if ((BitsOf(dtype) == 0 && dtype != DType::kString) || ElementName(dtype) != text) continue;
       ValueType type{dtype, false, {}};
       if (optional) type.kind = sequence ? ValueKind::kOptionalSequence : ValueKind::kOptionalTensor;
       if (!optional && sequence) type.kind = ValueKind::kSequence;

@@ -36,9 +36,8 @@ class Verifier {
  private:
   Status CheckValue(ValueId id) const {
     const Value& value = graph_.values[id];
-    if (value.type.dims.size() > kMostAxes)
-      return Error(StatusCode::kModel, "value '{}' has rank {}, expected at most {}", value.name,
-                   value.type.dims.size(), kMostAxes);
+    if (Status status = CheckExtents(value.type); !status.ok())
+      return std::move(status).At("value '" + Printable(value.name) + "'");
     for (const int64_t dim : value.type.dims)
       if (IsSymbol(dim) && SymbolIndex(dim) >= graph_.symbols.size())
         return Error(StatusCode::kModel, "value '{}' has an undefined symbolic extent", value.name);

@@ -81,15 +81,20 @@ void Shrink(const T* x, T* y, int64_t count, T threshold, T bias, ThreadPool& po
   });
 }
 
+// The number as an integer, modulo 2^bits; NaN as 0, numbers outside [-2^63, 2^64) as the end next to them.
+template <class T>
+T WholeOf(double value) {
+  if (std::isnan(value)) return 0;
+  if (value < 0x1p63) return static_cast<T>(static_cast<int64_t>(std::max(value, -0x1p63)));
+  return static_cast<T>(value < 0x1p64 ? static_cast<uint64_t>(value) : UINT64_MAX);
+}
+
 template <class T>
 void ShrinkWhole(const T* x, T* y, int64_t count, double threshold, double bias, ThreadPool& pool) {
   pool.ParallelFor(count, kActivationGrain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const double value = static_cast<double>(x[i]);
-      const double shrunk = value < -threshold ? value + bias : value > threshold ? value - bias : 0;
-      // Above int64 there is only the upper half of uint64.
-      y[i] = shrunk >= 0x1p63 ? static_cast<T>(static_cast<uint64_t>(shrunk))
-                              : static_cast<T>(static_cast<int64_t>(shrunk));
+      y[i] = WholeOf<T>(value < -threshold ? value + bias : value > threshold ? value - bias : 0);
     }
   });
 }

@@ -71,7 +71,7 @@ T BiasAt(const AttentionArgs<T>& args, int64_t row_offset, int64_t query, int64_
   }
   if (!args.causal) return bias;
   const int64_t own = query + args.shape.past;
-  return key > own || (args.window >= 0 && key + args.window <= own) ? kNever<T> : bias;
+  return key > own || (args.window >= 0 && own - key >= args.window) ? kNever<T> : bias;
 }
 
 // False, with nothing done, for double and if every score is minus infinity.

@@ -47,7 +47,7 @@ TEST(Ranks, R32_UpTo64RunRight) {
 TEST(Ranks, R32_MoreThan64AreRefusedWithTheRank) {
   for (const size_t rank : {65, 70, 1000, 100'000}) {
     const Status status = RunRank(rank);
-    EXPECT_NE(status.ToString().find("value 'x' has rank " + std::to_string(rank) + ", expected at most 64"),
+    EXPECT_NE(status.ToString().find("value 'x': has rank " + std::to_string(rank) + ", expected at most 64"),
               std::string::npos)
         << status.ToString();
   }

@@ -158,9 +158,12 @@ class Deformable {
     std::copy(x.dims().begin() + 2, x.dims().end(), shape.in.begin());
     DEPUTY_RETURN_IF_ERROR(ResolveWindow(shape.window, x.dims().subspan(2), shape.out));
     const int64_t y_dims[] = {shape.batch, shape.out_channels, shape.out[0], shape.out[1]};
-    const int64_t shifts = shape.offset_groups * shape.taps();
-    const int64_t offset_dims[] = {shape.batch, 2 * shifts, shape.out[0], shape.out[1]};
-    const int64_t mask_dims[] = {shape.batch, shifts, shape.out[0], shape.out[1]};
+    const std::optional<int64_t> shifts = CheckedMultiply(shape.offset_groups, 2 * shape.taps());
+    if (!shifts)
+      return Error(StatusCode::kInvalidArgument, "{} offset groups do not match {} channels", shape.offset_groups,
+                   x.dim(1));
+    const int64_t offset_dims[] = {shape.batch, *shifts, shape.out[0], shape.out[1]};
+    const int64_t mask_dims[] = {shape.batch, *shifts / 2, shape.out[0], shape.out[1]};
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), y_dims, "the output"));
     DEPUTY_RETURN_IF_ERROR(CheckDims(offsets.dims(), offset_dims, "offset"));
     if (args.input(4).present()) DEPUTY_RETURN_IF_ERROR(CheckDims(args.input(4).dims(), mask_dims, "mask"));

@@ -35,10 +35,16 @@ SmallDims InOrder(LabelSet labels) {
   return order;
 }
 
+// The largest number where it overflows, which Pieces refuses.
 int64_t CountOf(const Extents& extents, std::span<const int64_t> labels) {
   int64_t count = 1;
-  for (const int64_t label : labels) count *= extents[static_cast<size_t>(label)];
-  return count;
+  bool too_large = false;
+  for (const int64_t label : labels) {
+    const int64_t extent = extents[static_cast<size_t>(label)];
+    if (extent == 0) return 0;
+    too_large = too_large || __builtin_mul_overflow(count, extent, &count);
+  }
+  return too_large ? INT64_MAX : count;
 }
 
 std::span<const int64_t> AsSpan(const SmallDims& dims) { return {dims.data(), dims.size()}; }
@@ -108,7 +114,9 @@ class Contraction {
     for (const int64_t label : columns) c_order.push_back(label);
     DEPUTY_ASSIGN_OR_RETURN(const T* const a_data, Dense(a, a_order));
     DEPUTY_ASSIGN_OR_RETURN(const T* const b_data, Dense(b, b_order));
-    DEPUTY_ASSIGN_OR_RETURN(T* const c_data, pieces_.Take<T>(CountOf(extents_, AsSpan(c_order))));
+    const int64_t count = CountOf(extents_, AsSpan(c_order));
+    DEPUTY_ASSIGN_OR_RETURN(T* const c_data, pieces_.Take<T>(count));
+    if (count == 0) return View(c_order, c_data);
     const int64_t batches = CountOf(extents_, AsSpan(batch));
     BatchedProduct<T> product;
     linalg::GemmArgs<T>& matrices = product.matrices;
@@ -151,7 +159,8 @@ class Contraction {
     for (size_t i = order.size(); i-- > 0;) {
       view.labels |= Label(order[i]);
       view.strides[static_cast<size_t>(order[i])] = stride;
-      stride *= extents_[static_cast<size_t>(order[i])];
+      // Overflows only beside an extent of 0, where no stride is used.
+      (void)__builtin_mul_overflow(stride, extents_[static_cast<size_t>(order[i])], &stride);
     }
     view.data = data;
     return view;

@@ -231,8 +231,12 @@ KernelResult MakeDropout(const KernelSpec& spec) {
     const ConstView ratio = args.input(1), training = args.input(2);
     if (training.present() && training.byte_size() == 1 && *training.data<uint8_t>() != 0) {
       float share = 0.5f;
-      if (ratio.present() && ratio.byte_size() != 0 && ratio.byte_size() == SizeOf(ratio.dtype()))
-        FindConvert(ratio.dtype(), DType::kFloat32)(ratio.data<char>(), &share, 1);
+      if (ratio.present() && ratio.byte_size() != 0 && ratio.byte_size() == SizeOf(ratio.dtype())) {
+        const auto convert = FindConvert(ratio.dtype(), DType::kFloat32);
+        if (convert == nullptr)
+          return Error(StatusCode::kNotSupported, "a ratio of dtype {} is not supported", NameOf(ratio.dtype()));
+        convert(ratio.data<char>(), &share, 1);
+      }
       if (share != 0) return Error(StatusCode::kNotSupported, "Dropout in training mode is not supported");
     }
     DEPUTY_RETURN_IF_ERROR(CopyElements(args));

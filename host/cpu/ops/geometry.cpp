@@ -87,13 +87,17 @@ class ColumnsToImage {
                    image.size(), plan.window.rank);
     DEPUTY_RETURN_IF_ERROR(ResolveWindow(plan.window, image, plan.steps));
     const MutableView output = args.output(0);
-    const int64_t taps = ElementCount(options.kernel), steps = ElementCount({plan.steps.data(), plan.window.rank});
+    const std::optional<int64_t> taps = CheckedElementCount(options.kernel);
+    const std::optional<int64_t> steps = CheckedElementCount({plan.steps.data(), plan.window.rank});
+    if (!taps || !steps)
+      return Error(StatusCode::kInvalidArgument, "image_shape {} and block_shape {} have too many positions",
+                   ShapeToString(image), ShapeToString(options.kernel));
     SmallDims dims;
     dims.push_back(columns.rank() == 3 ? columns.dim(0) : -1);
-    dims.push_back(columns.rank() == 3 ? columns.dim(1) / taps : -1);
+    dims.push_back(columns.rank() == 3 ? columns.dim(1) / *taps : -1);
     for (const int64_t extent : image) dims.push_back(extent);
     DEPUTY_RETURN_IF_ERROR(CheckDims(output.dims(), dims, "the output"));
-    if (columns.dim(1) % taps != 0 || columns.dim(2) != steps)
+    if (columns.dim(1) % *taps != 0 || columns.dim(2) != *steps)
       return Error(StatusCode::kInvalidArgument, "input of shape {} does not match image_shape {} and block_shape",
                    ShapeToString(columns.dims()), ShapeToString(image));
     return plan;

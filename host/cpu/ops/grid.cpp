@@ -165,8 +165,9 @@ class AffineGridOperation {
     Plan plan;
     plan.axes = grid.rank() - 2;
     const int64_t axes = static_cast<int64_t>(plan.axes);
-    const bool fits = grid.rank() >= 4 && theta.rank() == 3 && theta.dim(0) == grid.dim(0) && theta.dim(1) == axes &&
-                      theta.dim(2) == axes + 1 && grid.dim(grid.rank() - 1) == axes;
+    const bool fits = grid.rank() >= 4 && plan.axes <= kMaxGridAxes && theta.rank() == 3 &&
+                      theta.dim(0) == grid.dim(0) && theta.dim(1) == axes && theta.dim(2) == axes + 1 &&
+                      grid.dim(grid.rank() - 1) == axes;
     if (!fits)
       return Error(StatusCode::kInvalidArgument, "theta of shape {} does not match a grid of shape {}",
                    ShapeToString(theta.dims()), ShapeToString(grid.dims()));

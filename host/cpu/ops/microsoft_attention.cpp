@@ -60,8 +60,10 @@ class ProjectedAttention {
                    ShapeToString(x.dims()), ShapeToString(weights.dims()));
     const int64_t columns = weights.dim(1), heads = attributes_.heads;
     const std::array<int64_t, 3> hidden = HiddenOf(columns);
-    const bool fits = hidden[0] == hidden[1] && hidden[0] + hidden[1] + hidden[2] == columns && hidden[0] > 0 &&
-                      hidden[0] % heads == 0 && hidden[2] % heads == 0;
+    const auto within = [columns](int64_t size) { return size >= 0 && size <= columns; };
+    const bool fits = std::all_of(hidden.begin(), hidden.end(), within) && hidden[0] == hidden[1] &&
+                      hidden[0] + hidden[1] + hidden[2] == columns && hidden[0] > 0 && hidden[0] % heads == 0 &&
+                      hidden[2] % heads == 0;
     if (!fits)
       return Error(StatusCode::kInvalidArgument, "{} columns of weights do not match sizes {}, {}, {} of {} heads",
                    columns, hidden[0], hidden[1], hidden[2], heads);
@@ -322,7 +324,7 @@ class MultiHead {
     const bool earlier = k.present() && k.rank() == 4;
     operands[0].bias = 0;
     operands[1].bias = earlier ? -1 : heads * operands[0].size;
-    operands[2].bias = earlier ? -1 : 2 * heads * operands[0].size;
+    operands[2].bias = earlier ? -1 : 2 * (heads * operands[0].size);
     return {};
   }
 

@@ -134,14 +134,14 @@ Status RunExpand(const KernelArgs& args) {
   const SmallDims input_strides = DenseStrides(input.dims()), output_strides = DenseStrides(output.dims());
   StridedCopy copy;
   bool fits = input.rank() <= output.rank();
-  const size_t added = output.rank() - input.rank();
+  const size_t added = fits ? output.rank() - input.rank() : 0;
   for (size_t d = 0; fits && d < output.rank(); ++d) {
     const int64_t extent = d < added ? 1 : input.dim(d - added);
     fits = extent == 1 || extent == output.dim(d);
     copy.Add(output.dim(d), extent == 1 ? 0 : input_strides[d - added], output_strides[d]);
   }
   if (!fits)
-    return Error(StatusCode::kInternal, "shape {} cannot be expanded to {}", ShapeToString(input.dims()),
+    return Error(StatusCode::kInvalidArgument, "shape {} cannot be expanded to {}", ShapeToString(input.dims()),
                  ShapeToString(output.dims()));
   CopyStrided(copy, input.data<char>(), output.data<char>(), element, args.pool);
   return {};

@@ -206,9 +206,12 @@ class Loss {
     for (int64_t i = 0; i < classes.count; ++i) {
       const int64_t hit = classes[i];
       const bool ignored = hit == attributes_.ignored;
-      const double weight = ignored ? 0.0 : weights == nullptr ? 1.0 : static_cast<double>(weights[hit]);
-      const int64_t at = (i / plan.size * plan.classes + hit) * plan.size + i % plan.size;
-      const double loss = ignored ? 0.0 : -weight * static_cast<double>(logarithms[at]);
+      double weight = 0, loss = 0;
+      if (!ignored) {
+        weight = weights == nullptr ? 1.0 : static_cast<double>(weights[hit]);
+        const int64_t at = (i / plan.size * plan.classes + hit) * plan.size + i % plan.size;
+        loss = -weight * static_cast<double>(logarithms[at]);
+      }
       if (each) y[i] = static_cast<T>(loss);
       sum += loss;
       weight_sum += weight;

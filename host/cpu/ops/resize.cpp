@@ -192,7 +192,10 @@ class ResizeRun {
       list += resized.output;
     }
     uint64_t bits = 0;
-    FindConvert(DType::kFloat32, input_.dtype())(&method_.extrapolation_value, &bits, 1);
+    const auto convert = FindConvert(DType::kFloat32, input_.dtype());
+    if (convert == nullptr)
+      return Error(StatusCode::kNotSupported, "extrapolation for dtype {} is not supported", NameOf(input_.dtype()));
+    convert(&method_.extrapolation_value, &bits, 1);
     FillOutside(dims_, lists, &bits, args_.output(0).data<char>(), element_bytes_);
     return {};
   }

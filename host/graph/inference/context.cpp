@@ -112,7 +112,9 @@ Status InferNode(InferenceContext& context) {
       if (!context.input(i).is_tensor())
         return Error(StatusCode::kModel, "input {} is {}, expected a tensor", i,
                      HoldsSequence(context.input(i).kind) ? "a sequence" : "an optional");
-  return function(context);
+  DEPUTY_RETURN_IF_ERROR(function(context));
+  for (const ValueType& type : context.outputs()) DEPUTY_RETURN_IF_ERROR(CheckExtents(type).At("an output"));
+  return {};
 }
 
 }  // namespace deputy::host

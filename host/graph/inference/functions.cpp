@@ -68,6 +68,8 @@ std::vector<int64_t> IntList::dims() const {
 }
 
 Result<std::vector<size_t>> NormalizeAxes(const InferenceContext& context, std::span<const int64_t> axes, size_t rank) {
+  if (axes.size() > kMostAxes)
+    return Error(StatusCode::kModel, "{} axes are listed, expected at most {}", axes.size(), kMostAxes);
   std::vector<size_t> normalized;
   for (const int64_t axis : axes) {
     DEPUTY_ASSIGN_OR_RETURN(const size_t at, context.NormalizeAxis(axis, rank));
@@ -94,7 +96,10 @@ Result<int64_t> IntOf(const Tensor& scalar, const char* name) {
     case DType::kUint8: return int64_t{scalar.values<uint8_t>()[0]};
     case DType::kUint16: return int64_t{scalar.values<uint16_t>()[0]};
     case DType::kUint32: return int64_t{scalar.values<uint32_t>()[0]};
-    case DType::kUint64: return from_float(static_cast<double>(scalar.values<uint64_t>()[0]));
+    case DType::kUint64: {
+      const uint64_t number = scalar.values<uint64_t>()[0];
+      return number < uint64_t{1} << 62 ? static_cast<int64_t>(number) : from_float(static_cast<double>(number));
+    }
     case DType::kFloat16: return from_float(static_cast<double>(ToFloat(scalar.values<Half>()[0])));
     case DType::kFloat32: return from_float(static_cast<double>(scalar.values<float>()[0]));
     case DType::kFloat64: return from_float(scalar.values<double>()[0]);

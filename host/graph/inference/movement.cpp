@@ -55,6 +55,8 @@ Status InferSlice(InferenceContext& context) {
   const ValueType& input = context.input(0);
   DEPUTY_ASSIGN_OR_RETURN(const IntList starts, ReadIntList(context, 1, "starts"));
   DEPUTY_ASSIGN_OR_RETURN(const IntList ends, ReadIntList(context, 2, "ends"));
+  if (starts.count && *starts.count > kMostAxes)
+    return Error(StatusCode::kModel, "starts has {} elements, expected at most {}", *starts.count, kMostAxes);
   IntList axes, steps;
   if (context.has_input(3)) {
     DEPUTY_ASSIGN_OR_RETURN(axes, ReadIntList(context, 3, "axes"));

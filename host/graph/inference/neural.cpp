@@ -150,8 +150,11 @@ Status InferBatchNormalization(InferenceContext& context) {
     static constexpr const char* kNames[] = {"", "scale", "bias", "mean", "variance"};
     for (size_t i = 1; i <= 4; ++i) DEPUTY_RETURN_IF_ERROR(CheckVector(context, i, channels, kNames[i]));
   }
-  const size_t statistics = context.input_count() > 3 ? 3 : 0;
-  for (size_t i = 1; i < context.output_count(); ++i) context.SetOutput(i, context.input(statistics).dtype, {channels});
+  // The mean and the variance have the dtypes of those that they are mixed with.
+  for (size_t i = 1; i < context.output_count(); ++i) {
+    const size_t mixed = context.input_count() > i + 2 ? i + 2 : context.input_count() > 3 ? 3 : 0;
+    context.SetOutput(i, context.input(mixed).dtype, {channels});
+  }
   return Status();
 }
 

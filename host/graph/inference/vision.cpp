@@ -117,6 +117,8 @@ Status InferCol2Im(InferenceContext& context) {
   DEPUTY_ASSIGN_OR_RETURN(const IntList image, ReadIntList(context, 1, "image_shape"));
   DEPUTY_ASSIGN_OR_RETURN(const IntList block, ReadIntList(context, 2, "block_shape"));
   if (!image.count) return context.OutputUnranked(input.dtype);
+  if (*image.count > kMostAxes)
+    return Error(StatusCode::kModel, "image_shape has {} elements, expected at most {}", *image.count, kMostAxes);
   std::vector<int64_t> dims = {DimOf(input, 0), kUnknownDim};
   if (block.values) {
     DEPUTY_ASSIGN_OR_RETURN(const int64_t taps, DimProduct(*block.values));

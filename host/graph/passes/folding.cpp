@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/cancellation.hpp"
 #include "base/checked.hpp"
 #include "graph/operator.hpp"
 
@@ -79,12 +80,18 @@ Result<std::optional<std::vector<Tensor>>> FoldNode(const Graph& graph, const No
     return std::optional<std::vector<Tensor>>();
   if (std::optional<Tensor> view = Viewed(graph, node, inputs))
     return std::optional<std::vector<Tensor>>(std::vector<Tensor>{std::move(*view)});
-  if (!Fits(OutputBytes(graph, node), freed, budget)) return std::optional<std::vector<Tensor>>();
+  if (!Fits(OutputBytes(graph, node), freed, budget) || budget.left_ns == 0)
+    return std::optional<std::vector<Tensor>>();
+  const uint64_t begin = NowNs();
   Result<std::vector<Tensor>> outputs = evaluator(node, inputs);
+  budget.left_ns -= std::min(budget.left_ns, NowNs() - begin);
   if (!outputs.ok()) {
-    // A node without a CPU kernel may still run on a delegate; a wrong value is the model's fault either way.
-    if (outputs.status().code() == StatusCode::kNotSupported) return std::optional<std::vector<Tensor>>();
-    return std::move(outputs).status();
+    switch (outputs.status().code()) {
+      case StatusCode::kNotSupported:  // a node without a CPU kernel may still run on a delegate
+      case StatusCode::kResourceExhausted:
+      case StatusCode::kDeadlineExceeded: return std::optional<std::vector<Tensor>>();
+      default: return std::move(outputs).status();  // a wrong value is the model's fault
+    }
   }
   size_t bytes = 0;
   for (const Tensor& tensor : *outputs) bytes += tensor.byte_size();

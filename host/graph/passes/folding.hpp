@@ -15,17 +15,18 @@
 
 namespace deputy::host {
 
-// Bytes that folding may still add to a model, regions included.
+// Bytes that folding may still add to a model, and time that it may still take, regions included.
 struct FoldBudget {
   explicit FoldBudget(size_t bytes) : per_fold(bytes), left(bytes > SIZE_MAX / 16 ? SIZE_MAX : bytes * 16) {}
 
   size_t per_fold;
   size_t left;
+  uint64_t left_ns = 20'000'000'000;  // of the evaluator
 };
 
-// Computes a node all of whose inputs are known. Empty where it stays a node: its outputs are too large, or the
-// evaluator has no kernel for it. `freed` is the size of the constants removed with its inputs, in bytes. A node that
-// cannot be computed from these values is an error: the model is wrong.
+// Computes a node all of whose inputs are known. Empty where it stays a node: its outputs, working memory or time are
+// too large, or the evaluator has no kernel for it. `freed` is the size of the constants removed with its inputs, in
+// bytes. A node that cannot be computed from these values is an error: the model is wrong.
 Result<std::optional<std::vector<Tensor>>> FoldNode(const Graph& graph, const Node& node,
                                                     std::span<const Tensor> inputs, const Evaluator& evaluator,
                                                     size_t freed, FoldBudget& budget);

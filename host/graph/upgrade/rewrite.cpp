@@ -19,7 +19,9 @@ std::string NodeRewrite::UniqueName(std::string_view suffix) {
   const std::string base =
       (node_.name.empty() ? std::string(node_.primitive.op_type()) : node_.name) + "." + std::string(suffix);
   std::string name = base;
-  for (size_t copy = 2; !scope_.names.insert(name).second; ++copy) name = base + "_" + std::to_string(copy);
+  // For many nodes of one name, counting from 2 each time would take quadratic time.
+  for (size_t copy = 2; !scope_.names.insert(name).second; ++copy)
+    name = base + "_" + std::to_string(copy < 8 ? copy : scope_.names.size() + copy);
   return name;
 }
 

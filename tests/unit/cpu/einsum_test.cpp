@@ -36,5 +36,12 @@ TEST(Einsum, SmallIntegersWrap) {
   EXPECT_EQ(ValuesOf<int8_t>(out[0]), (std::vector<int8_t>{-50}));
 }
 
+TEST(Einsum, ExtentsBesideAZeroMayHaveAnyProduct) {
+  const Tensor a = Counting({8}), b = Zeros({int64_t{1} << 20, int64_t{1} << 20, 0});
+  const Tensor out = RunNode(
+      MakeEinsum, PrimitiveBuilder("", "Einsum", 12).Set("equation", std::string("a,bcz,a,bcz->")), {a, b, a, b})[0];
+  EXPECT_EQ(ValuesOf<float>(out), std::vector<float>{0});
+}
+
 }  // namespace
 }  // namespace deputy::host

@@ -51,5 +51,23 @@ TEST(Shrink, OfIntegersIsCutOff) {
   EXPECT_EQ(ValuesOf<int8_t>(RunNode(MakeShrink, builder, {x})[0]), (std::vector<int8_t>{-2, 0, 0, 3}));
 }
 
+TEST(Shrink, OfIntegersEndsAtTheNumbersThatThereAre) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto shrunk = [](float bias, const Tensor& x) {
+    return RunNode(MakeShrink, PrimitiveBuilder("", "Shrink", 9).Set("bias", bias).Set("lambd", 0.5f), {x})[0];
+  };
+  EXPECT_EQ(ValuesOf<int64_t>(shrunk(nan, List({-3, 0, 3}))), (std::vector<int64_t>{0, 0, 0}));
+  EXPECT_EQ(ValuesOf<int64_t>(shrunk(1e30f, List({3}))), std::vector<int64_t>{INT64_MIN});
+  EXPECT_EQ(ValuesOf<uint64_t>(shrunk(-1e30f, TensorOf<uint64_t>({1}, {3}))), std::vector<uint64_t>{UINT64_MAX});
+  EXPECT_EQ(ValuesOf<uint64_t>(shrunk(0, TensorOf<uint64_t>({1}, {UINT64_MAX}))), std::vector<uint64_t>{UINT64_MAX});
+}
+
+TEST(Dropout, ARatioThatCannotBeReadIsRefused) {
+  EXPECT_EQ(Failure(MakeDropout, PrimitiveBuilder("", "Dropout", 13),
+                    {TensorOf<float>({1}, {1}), TensorOf<uint8_t>({}, {1}, DType::kFloat8E4M3FN),
+                     TensorOf<bool>({}, {true})}),
+            "a ratio of dtype float8e4m3fn is not supported");
+}
+
 }  // namespace
 }  // namespace deputy::host

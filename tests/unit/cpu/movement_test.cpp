@@ -83,5 +83,15 @@ TEST(Movement, OutputOfTheWrongSizeIsNeverWritten) {
   EXPECT_EQ(ValuesOf<float>(output), (Floats{-1, -1, -1}));
 }
 
+// As where the extent of the input is known in the run only.
+TEST(Expand, ToADifferentExtentIsAnErrorOfTheInputs) {
+  const Tensor input = Counting({3});
+  EXPECT_EQ(RunUnchecked(MakeExpand, PrimitiveBuilder("", "Expand", 13), {input, List({4})}, Zeros({4})).code(),
+            StatusCode::kInvalidArgument);
+  const Tensor higher = Counting({2, 2, 2});
+  EXPECT_EQ(RunUnchecked(MakeExpand, PrimitiveBuilder("", "Expand", 13), {higher, List({2})}, Zeros({2})).code(),
+            StatusCode::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace deputy::host

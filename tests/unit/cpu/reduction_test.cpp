@@ -46,5 +46,14 @@ TEST(CumSum, AxisIsReadAtTheRun) {
             (std::vector<float>{1, 3, 6, 4, 9, 15}));
 }
 
+TEST(NegativeLogLikelihoodLoss, AnIgnoredClassMayBeAnyNumber) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "NegativeLogLikelihoodLoss", 13)
+                                       .Set("ignore_index", std::numeric_limits<int64_t>::max())
+                                       .Set("reduction", std::string("sum"));
+  const Tensor out =
+      RunNode(MakeNegativeLogLikelihoodLoss, builder, {TensorOf<float>({2, 2}, {1, 2, 3, 4}), List({INT64_MAX, 1})})[0];
+  EXPECT_EQ(ValuesOf<float>(out), std::vector<float>{-4});
+}
+
 }  // namespace
 }  // namespace deputy::host

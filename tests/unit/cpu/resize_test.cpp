@@ -93,5 +93,16 @@ TEST(Resize, ScalesForOtherAxesAreRefused) {
   EXPECT_EQ(out.status().message(), "got 2 scales for 1 axes");
 }
 
+TEST(Resize, ExtrapolationForADTypeThatIsOnlyStoredIsRefused) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "Resize", 19)
+                                       .Set("coordinate_transformation_mode", std::string("tf_crop_and_resize"))
+                                       .Set("mode", std::string("nearest"));
+  EXPECT_EQ(Failure(MakeResize, builder,
+                    {TensorOf<uint8_t>({1, 1, 2, 2}, {1, 2, 3, 4}, DType::kFloat8E4M3FN),
+                     TensorOf<float>({8}, {0, 0, 0, 0, 1, 1, 1, 1}), kNoInput, List({1, 1, 3, 3})},
+                    {.constants = {1, 3}}),
+            "extrapolation for dtype float8e4m3fn is not supported");
+}
+
 }  // namespace
 }  // namespace deputy::host

@@ -270,7 +270,7 @@ TEST_F(ExecutionTest, AResultOfAnotherDTypeThanPlannedIsNotWritten) {
   EXPECT_EQ(out, (std::vector<int8_t>{7, 7}));
 }
 
-TEST_F(ExecutionTest, AnInputOfAnotherDTypeThanPlannedIsNotBound) {
+TEST_F(ExecutionTest, AnInputOfAnotherTypeThanPlannedIsNotBound) {
   Graph graph = TestGraph({{"a", "Relu"}, {"y", "Relu"}}).graph;
   const ValueId x = graph.inputs[0];
   ASSERT_TRUE(Prepare(std::move(graph)).ok());
@@ -278,6 +278,26 @@ TEST_F(ExecutionTest, AnInputOfAnotherDTypeThanPlannedIsNotBound) {
   EXPECT_TRUE(execution_->Bind(x, tensor).ok());
   tensor.dtype = DEPUTY_DTYPE_INT64;
   EXPECT_EQ(execution_->Bind(x, tensor).code(), StatusCode::kModel);
+  tensor = execution_->tensor(x);
+  const int64_t more[] = {4, 4, 4, 4, 4};
+  tensor.dims = more;
+  tensor.rank = 5;
+  EXPECT_EQ(execution_->Bind(x, tensor).code(), StatusCode::kModel);
+}
+
+// The working memory of the kernel would have 2^48 bytes.
+TEST_F(ExecutionTest, AStepWhoseOutputsAreEmptyIsNotComputed) {
+  Graph graph;
+  constexpr int64_t kSize = int64_t{1} << 46;
+  const ValueId x = graph.AddValue("x", FloatType({0, kSize})), y = graph.AddValue("y");
+  const ValueId scale =
+      graph.AddConstant("scale", *Tensor::FromValues<float>(DType::kFloat32, {1}, std::vector<float>{1}));
+  graph.inputs = {x};
+  graph.outputs = {y};
+  graph.nodes = {MakeNode("LayerNormalization", 17, {x, scale}, {y})};
+  ASSERT_TRUE(Prepare(std::move(graph)).ok());
+  EXPECT_TRUE(execution_->Run().ok());
+  EXPECT_EQ(Dims(y), (std::vector<int64_t>{0, kSize}));
 }
 
 TEST_F(ExecutionTest, AKnownConditionPutsItsBranchInPlaceOfTheIf) {

@@ -146,5 +146,19 @@ TEST(TriluInference, VectorIsRefused) {
             "input must have at least rank 2, got shape [3]");
 }
 
+// The lists that are not given are as long as this one, which may have any declared length.
+TEST(InferSlice, MoreStartsThanAxesAreRefused) {
+  const Operand many = Typed({int64_t{1} << 40}, DType::kInt64);
+  EXPECT_EQ(InferError(PrimitiveBuilder("", "Slice", 13), {Typed({2, 3}), many, many}),
+            "starts has 1099511627776 elements, expected at most 64");
+}
+
+TEST(InferUnsqueeze, MoreAxesThanATensorMayHaveAreRefused) {
+  std::vector<int64_t> axes(500'000);
+  for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int64_t>(i);
+  EXPECT_EQ(InferError(PrimitiveBuilder("", "Unsqueeze", 13), {Typed({2}), Known(axes)}),
+            "500000 axes are listed, expected at most 64");
+}
+
 }  // namespace
 }  // namespace deputy::host

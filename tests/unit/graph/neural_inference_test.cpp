@@ -196,5 +196,14 @@ TEST(RecurrentInference, WeightsForAnotherInputAreRefused) {
       TryInfer(PrimitiveBuilder("", "RNN", 14), {Typed({7, 3, 4}), Typed({1, 5, 6}), Typed({1, 5, 5})}, 2).ok());
 }
 
+TEST(InferBatchNormalization, StatisticsHaveTheDTypesOfThoseThatTheyAreMixedWith) {
+  const Operand vector = Typed({3}), wide = Typed({3}, DType::kFloat64);
+  const std::vector<ValueType> types =
+      Infer(PrimitiveBuilder("", "BatchNormalization", 15).Set("training_mode", int64_t{1}),
+            {Typed({2, 3}), vector, vector, vector, wide}, 3);
+  EXPECT_EQ(types[1].dtype, DType::kFloat32);
+  EXPECT_EQ(types[2].dtype, DType::kFloat64);
+}
+
 }  // namespace
 }  // namespace deputy::host

@@ -165,5 +165,19 @@ TEST(EyeLikeInference, DtypeAttributeWins) {
   EXPECT_EQ(type.dims, (Dims{2, kN}));
 }
 
+TEST(InferEyeLike, ADTypeThatDoesNotExistIsRefused) {
+  for (const int64_t dtype : {0, 33, 27})
+    EXPECT_EQ(InferError(PrimitiveBuilder("", "EyeLike", 9).Set("dtype", dtype), {Typed({2, 2})}),
+              "dtype " + std::to_string(dtype) + " is not a supported element type");
+}
+
+TEST(InferNode, AnOutputHasACountableSizeAndRank) {
+  const Operand half = Typed({int64_t{1} << 24, 1}), other = Typed({1, int64_t{1} << 25});
+  EXPECT_EQ(InferError(PrimitiveBuilder("", "Add", 14), {half, other}),
+            "shape [16777216,33554432] has too many elements");
+  EXPECT_EQ(InferError(PrimitiveBuilder("", "Reshape", 13), {Typed({1}), Known(std::vector<int64_t>(65, 1))}),
+            "has rank 65, expected at most 64");
+}
+
 }  // namespace
 }  // namespace deputy::host

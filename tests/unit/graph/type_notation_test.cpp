@@ -24,8 +24,8 @@ TEST(TypeNotation, IsThatOfOnnx) {
 
 TEST(TypeNotation, WhatIsNoTypeIsRefused) {
   for (const char* text :
-       {"", "seq", "seq()", "tensor(float", "tensor()", "tensor(float32)", "map(int64,tensor(float))",
-        "seq(seq(tensor(float)))", "seq(optional(tensor(float)))", "optional(float)"})
+       {"", "seq", "seq()", "tensor(float", "tensor()", "tensor(float32)", "tensor(unknown)",
+        "map(int64,tensor(float))", "seq(seq(tensor(float)))", "seq(optional(tensor(float)))", "optional(float)"})
     EXPECT_EQ(ParseNotation(text).status().code(), StatusCode::kModel) << text;
 }
 

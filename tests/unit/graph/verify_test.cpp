@@ -85,5 +85,13 @@ TEST_F(VerifyGraphTest, R28_ABranchHasNoInputs) {
   EXPECT_EQ(VerifyGraph(graph_).message(), "region 'then_branch' has inputs, which a branch does not have");
 }
 
+TEST_F(VerifyGraphTest, TheKnownExtentsOfAValueAreCountable) {
+  graph_.values[graph_.inputs[0]].type = {DType::kFloat32, true, {kUnknownDim, int64_t{1} << 30, int64_t{1} << 30}};
+  const Status status = VerifyGraph(graph_);
+  EXPECT_EQ(status.code(), StatusCode::kModel);
+  EXPECT_EQ(status.where(), "value 'x'");
+  EXPECT_EQ(status.message(), "shape [?,1073741824,1073741824] has too many elements");
+}
+
 }  // namespace
 }  // namespace deputy::host

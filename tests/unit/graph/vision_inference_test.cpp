@@ -112,5 +112,11 @@ TEST(InferGroupNormalization, GroupsDivideTheChannels) {
             "4 channels are not divisible by num_groups (3)");
 }
 
+TEST(InferCol2Im, MoreImageExtentsThanATensorMayHaveAreRefused) {
+  EXPECT_EQ(InferError(PrimitiveBuilder("", "Col2Im", 18),
+                       {Typed({1, 4, 4}), Typed({int64_t{1} << 40}, DType::kInt64), Typed({2}, DType::kInt64)}),
+            "image_shape has 1099511627776 elements, expected at most 64");
+}
+
 }  // namespace
 }  // namespace deputy::host

@@ -39,7 +39,7 @@ TEST(FoldConstants, ExpansionBeyondTheBudgetStays) {
 
 TEST(FoldConstants, HugeExpansionIsNotEvenTried) {
   PassGraph made;
-  const ValueId huge = made.Node("ConstantOfShape", {made.Constant(Ints({1'000'000, 1'000'000, 1'000'000}))});
+  const ValueId huge = made.Node("ConstantOfShape", {made.Constant(Ints({10'000, 100'000, 100'000}))});
   made.Output(made.Node("Shape", {huge}));
   made.Output(made.Node("Gather", {huge, made.Input("i", {}, DType::kInt64)}));
   EXPECT_EQ(Operators(Passed(made.graph)), "ConstantOfShape,Gather");
@@ -100,6 +100,28 @@ TEST(FoldConstants, WrongConstantsAreAnErrorWithTheNode) {
   PassOptions options;
   options.evaluator = MakeCpuEvaluator();
   EXPECT_EQ(RunPasses(made.graph, options).where(), "node 'Gather1' (Gather)");
+}
+
+TEST(FoldConstants, ANodeThatNeedsTooMuchMemoryOrTimeStays) {
+  for (const StatusCode code : {StatusCode::kResourceExhausted, StatusCode::kDeadlineExceeded}) {
+    PassGraph made;
+    const ValueId opposite = made.Node("Neg", {made.Constant(Floats({2}, {1, 2}))});
+    made.Output(made.Node("Add", {made.Input("x", {2}), opposite}));
+    InferenceOptions options;
+    options.evaluator = [&](const Node&, std::span<const Tensor>) -> Result<std::vector<Tensor>> {
+      return Status(code, "too much");
+    };
+    ASSERT_TRUE(InferGraph(made.graph, options).ok());
+    EXPECT_EQ(Operators(made.graph), "Neg,Add");
+  }
+}
+
+// The working memory of Unique is 32 bytes per element here, 320 MB.
+TEST(FoldConstants, WorkingMemoryHasALimit) {
+  PassGraph made;
+  Tensor bytes = Tensor::Allocate(DType::kUint8, {10'000'000}).value();
+  made.Output(made.Node("Unique", {made.Constant(bytes)}));
+  EXPECT_EQ(Operators(Passed(made.graph)), "Unique");
 }
 
 }  // namespace
