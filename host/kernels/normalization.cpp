@@ -132,28 +132,32 @@ void NormalizeResponse(const ChannelShape& shape, const ResponseNormalization& h
   const T alpha = static_cast<T>(how.alpha / static_cast<double>(how.window)), bias = static_cast<T>(how.bias);
   const T beta = static_cast<T>(how.beta);
   const bool three_quarters = how.beta == 0.75;  // the value in nearly every model
+  constexpr int64_t kMostSquares = 1 << 22;      // between two checks whether the run ends
+  const int64_t squares = std::max<int64_t>(1, std::min(how.window, shape.channels) * shape.size);
   pool.ParallelFor(shape.batch * shape.channels, Grain(shape.size), [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p) {
-      const int64_t channel = p % shape.channels;
-      const int64_t first = std::max<int64_t>(0, channel - (how.window - 1) / 2);
-      const int64_t last = std::min(shape.channels - 1, channel + how.window / 2);
-      T* sums = y + p * shape.size;
-      std::fill_n(sums, shape.size, T(0));
-      for (int64_t c = first; c <= last; ++c) {
-        const T* neighbour = x + (p - channel + c) * shape.size;
-        for (int64_t i = 0; i < shape.size; ++i) sums[i] += neighbour[i] * neighbour[i];
-      }
-      const T* own = x + p * shape.size;
-      for (int64_t i = 0; i < shape.size; ++i) {
-        const T base = bias + alpha * sums[i];
-        if (three_quarters) {
-          const T root = std::sqrt(base);
-          sums[i] = own[i] / (root * std::sqrt(root));
-        } else {
-          sums[i] = own[i] / std::pow(base, beta);
+    InParts(end - begin, std::max<int64_t>(1, kMostSquares / squares), [&](int64_t from, int64_t to) {
+      for (int64_t p = begin + from; p < begin + to; ++p) {
+        const int64_t channel = p % shape.channels;
+        const int64_t first = std::max<int64_t>(0, channel - (how.window - 1) / 2);
+        const int64_t last = std::min(shape.channels - 1, channel + how.window / 2);
+        T* sums = y + p * shape.size;
+        std::fill_n(sums, shape.size, T(0));
+        for (int64_t c = first; c <= last; ++c) {
+          const T* neighbour = x + (p - channel + c) * shape.size;
+          for (int64_t i = 0; i < shape.size; ++i) sums[i] += neighbour[i] * neighbour[i];
+        }
+        const T* own = x + p * shape.size;
+        for (int64_t i = 0; i < shape.size; ++i) {
+          const T base = bias + alpha * sums[i];
+          if (three_quarters) {
+            const T root = std::sqrt(base);
+            sums[i] = own[i] / (root * std::sqrt(root));
+          } else {
+            sums[i] = own[i] / std::pow(base, beta);
+          }
         }
       }
-    }
+    });
   });
 }
 

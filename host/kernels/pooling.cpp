@@ -16,6 +16,32 @@ constexpr T EmptyMaximum() {
   return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
 }
 
+// Elements combined between two checks whether the run ends.
+constexpr double kMostWork = 1 << 24;
+
+// InParts for items of so much work each, with `least` items or more in a part.
+template <class F>
+void InShortParts(int64_t count, double work, F&& fn, int64_t least = 1) {
+  if (static_cast<double>(count) * work <= kMostWork) return fn(int64_t{0}, count);  // without the division
+  InParts(count, std::max(least, static_cast<int64_t>(kMostWork / work)), fn);
+}
+
+// Calls fn(i) for begin <= i < end, each of so much work, until the run ends.
+template <class F>
+void ForEachItem(int64_t begin, int64_t end, double work, F&& fn) {
+  InShortParts(end - begin, work, [&](int64_t first, int64_t last) {
+    for (int64_t i = begin + first; i < begin + last; ++i) fn(i);
+  });
+}
+
+// Elements of the largest window. A product with a number of outputs may be more than an integer holds.
+double MostTaps(const PoolShape& shape) {
+  double taps = 1;
+  for (size_t i = 0; i < shape.window.rank; ++i)
+    taps *= static_cast<double>(std::min(shape.window.axes[i].kernel, shape.in[i]));
+  return taps;
+}
+
 // One row of outputs along the last axis, and the rows of the input inside its windows.
 class RowWindow {
  public:
@@ -29,6 +55,11 @@ class RowWindow {
 
   // Taps along the outer axes that read the input.
   int64_t rows() const { return rows_; }
+  // Elements of the largest window of the row.
+  double most_taps() const {
+    return static_cast<double>(rows_) *
+           static_cast<double>(std::min(shape_.window.axes[last_].kernel, shape_.in[last_]));
+  }
   // Taps along the outer axes that read the input or its padding.
   double rows_with_padding() const {
     double product = 1;
@@ -98,34 +129,68 @@ void FillEmptyWindows(const PoolShape& shape, const RowWindow& window, T* y) {
 // Calls fn(plane, row of outputs) over the pool.
 template <class F>
 void ForEachOutputRow(const PoolShape& shape, ThreadPool& pool, F fn) {
-  const int64_t rows = Product(shape.out, shape.window.rank - 1);
+  const int64_t rows = Product(shape.out, shape.window.rank - 1), width = shape.out[shape.window.rank - 1];
   constexpr int64_t kLeastOutputs = 2048;
-  const int64_t grain = std::max<int64_t>(1, kLeastOutputs / std::max<int64_t>(1, shape.out[shape.window.rank - 1]));
+  const int64_t grain = std::max<int64_t>(1, kLeastOutputs / std::max<int64_t>(1, width));
+  const double work = MostTaps(shape) * static_cast<double>(width);
   pool.ParallelFor(shape.planes * rows, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) fn(i / rows, i % rows);
+    ForEachItem(begin, end, work, [&](int64_t i) { fn(i / rows, i % rows); });
   });
 }
 
-// Calls combine(output, element) for every element in the windows of one output row, tap by tap, so that the inner loop
-// is over neighbours.
+// Calls combine(output, element) for every element in the windows of outputs [begin, end) of one row, output by output.
+template <class T, class F>
+void CombineOutputs(const PoolShape& shape, const RowWindow& window, const T* plane, int64_t begin, int64_t end, T* y,
+                    F combine) {
+  const size_t last = shape.window.rank - 1;
+  const WindowAxis& axis = shape.window.axes[last];
+  window.ForEachRow([&](int64_t row) {
+    for (int64_t i = begin; i < end; ++i) {
+      const TapRange taps = TapsInside(axis, i, shape.in[last]);
+      const int64_t start = row + i * axis.stride - axis.pad_begin;
+      T result = y[i];
+      for (int64_t tap = taps.first; tap < taps.last; ++tap)
+        result = combine(result, plane[start + tap * axis.dilation]);
+      y[i] = result;
+    }
+  });
+}
+
+// The same tap by tap, so that the inner loop is over neighbours.
+template <class T, class F>
+void CombineTaps(const PoolShape& shape, const RowWindow& window, const T* plane, int64_t begin, int64_t end, T* y,
+                 F combine) {
+  const size_t last = shape.window.rank - 1;
+  const WindowAxis& axis = shape.window.axes[last];
+  const int64_t extent = shape.in[last];
+  // Taps that are outside of the input for all outputs are skipped at both ends.
+  const int64_t first_tap = std::max<int64_t>(0, (axis.pad_begin - (end - 1) * axis.stride) / axis.dilation);
+  const int64_t last_tap =
+      std::min(axis.kernel, (extent - 1 + axis.pad_begin - begin * axis.stride) / axis.dilation + 1);
+  window.ForEachRow([&](int64_t row) {
+    for (int64_t tap = first_tap; tap < last_tap; ++tap) {
+      const TapRange range = OutputsInside(axis, tap, extent, end);
+      const int64_t start = row + tap * axis.dilation - axis.pad_begin;  // of output 0; may be before the row
+      const int64_t first = std::max(range.first, begin);
+      if (axis.stride == 1) {
+        for (int64_t i = first; i < range.last; ++i) y[i] = combine(y[i], plane[start + i]);
+      } else {
+        for (int64_t i = first; i < range.last; ++i) y[i] = combine(y[i], plane[start + i * axis.stride]);
+      }
+    }
+  });
+}
+
 template <class T, class F>
 void CombineRow(const PoolShape& shape, const RowWindow& window, const T* plane, T* y, F combine) {
   const size_t last = shape.window.rank - 1;
-  const WindowAxis& axis = shape.window.axes[last];
-  const int64_t extent = shape.in[last], width = shape.out[last];
-  // Taps that are outside of the input for all outputs are skipped at both ends.
-  const int64_t first_tap = std::max<int64_t>(0, (axis.pad_begin - (width - 1) * axis.stride) / axis.dilation);
-  const int64_t last_tap = std::min(axis.kernel, (extent - 1 + axis.pad_begin) / axis.dilation + 1);
-  window.ForEachRow([&](int64_t row) {
-    for (int64_t tap = first_tap; tap < last_tap; ++tap) {
-      const TapRange range = OutputsInside(axis, tap, extent, width);
-      const int64_t start = row + tap * axis.dilation - axis.pad_begin;  // of output 0; may be before the row
-      if (axis.stride == 1) {
-        for (int64_t i = range.first; i < range.last; ++i) y[i] = combine(y[i], plane[start + i]);
-      } else {
-        for (int64_t i = range.first; i < range.last; ++i) y[i] = combine(y[i], plane[start + i * axis.stride]);
-      }
-    }
+  // If true, no two outputs have an element at the same tap.
+  const bool are_apart = shape.window.axes[last].stride >= shape.in[last] || shape.out[last] == 1;
+  InShortParts(shape.out[last], window.most_taps(), [&](int64_t begin, int64_t end) {
+    if (are_apart)
+      CombineOutputs(shape, window, plane, begin, end, y, combine);
+    else
+      CombineTaps(shape, window, plane, begin, end, y, combine);
   });
 }
 
@@ -143,7 +208,7 @@ void MaxRowWithIndices(const PoolShape& shape, const RowWindow& window, const T*
                        bool column_major, T* y, int64_t* indices) {
   const size_t last = shape.window.rank - 1;
   const WindowAxis& axis = shape.window.axes[last];
-  for (int64_t x = 0; x < shape.out[last]; ++x) {
+  ForEachItem(0, shape.out[last], window.most_taps(), [&](int64_t x) {
     const TapRange taps = TapsInside(axis, x, shape.in[last]);
     T best = std::numeric_limits<T>::lowest();  // kept if the window is empty
     int64_t best_index = -1;
@@ -158,7 +223,7 @@ void MaxRowWithIndices(const PoolShape& shape, const RowWindow& window, const T*
     y[x] = best;
     if (best_index >= 0 && column_major) best_index = ColumnMajorIndex(shape, best_index);
     indices[x] = best_index < 0 ? -1 : plane_start + best_index;
-  }
+  });
 }
 
 // Maxima of bytes over planes, in bands of output rows whose input stays in the cache. The input of a band, with its
@@ -180,6 +245,9 @@ class ByteBands {
 
   bool fits() const { return rows_ > 0; }
   int64_t count() const { return (plane_.out[0] + rows_ - 1) / rows_; }
+  double work_of_one() const {
+    return static_cast<double>(kMost) * static_cast<double>(plane_.kernel[0] + plane_.kernel[1]);
+  }
 
   // Output rows of band `band`.
   template <class T>
@@ -219,48 +287,64 @@ linalg::PoolArgs PlaneOf(const PoolShape& shape, bool largest) {
   return plane;
 }
 
-// A plane in bands of rows, none of which takes long.
-void PoolPlane(const linalg::PoolArgs& all) {
-  constexpr int64_t kMostWork = int64_t{1} << 26;
-  const int64_t row_work = std::max<int64_t>(1, all.out[1] * all.kernel[0] * all.kernel[1]);
-  InParts(all.out[0], std::max<int64_t>(1, kMostWork / row_work), [&](int64_t begin, int64_t end) {
+// A plane in bands of rows, or parts of one row, none of which takes long.
+void PoolPlane(const linalg::PoolArgs& all, double most_taps) {
+  constexpr int64_t kVector = 16;
+  const double row_work = most_taps * static_cast<double>(all.out[1]);
+  InShortParts(all.out[0], row_work, [&](int64_t begin, int64_t end) {
     linalg::PoolArgs band = all;
     band.out[0] = end - begin;
     band.y += begin * all.out[1];
     band.pads[0] -= begin * all.strides[0];
-    linalg::Pool(band);
+    if (row_work <= kMostWork) return linalg::Pool(band);
+    const auto pool = [&](int64_t first, int64_t last) {
+      linalg::PoolArgs part = band;
+      part.out[1] = last - first;
+      part.y += first;
+      part.pads[1] -= first * all.strides[1];
+      linalg::Pool(part);
+    };
+    InShortParts(all.out[1], most_taps, pool, kVector);
   });
 }
 
 // Calls fn(plane) over the pool.
 template <class F>
 void ForEachPlane(const PoolShape& shape, ThreadPool& pool, F fn) {
-  constexpr int64_t kLeastWork = 32768;
-  int64_t work = Product(shape.out, shape.window.rank);
-  for (const WindowAxis& axis : shape.window.all()) work *= axis.kernel;
-  pool.ParallelFor(shape.planes, kLeastWork / std::max<int64_t>(1, work) + 1, [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane) fn(plane);
-  });
+  constexpr double kLeastWork = 32768;
+  const double work = std::max(1.0, MostTaps(shape) * static_cast<double>(Product(shape.out, shape.window.rank)));
+  pool.ParallelFor(shape.planes, static_cast<int64_t>(kLeastWork / work) + 1,
+                   [&](int64_t begin, int64_t end) { ForEachItem(begin, end, work, fn); });
 }
 
-bool IsEmpty(const PoolShape& shape) { return shape.planes == 0 || Product(shape.out, shape.window.rank) == 0; }
+// True if the outputs are complete: there are none, or all now have the value of a window without elements.
+template <class T>
+bool IsDoneWithoutElements(const PoolShape& shape, T value, T* y, int64_t* indices) {
+  const int64_t outputs = shape.planes * Product(shape.out, shape.window.rank);
+  if (outputs == 0) return true;
+  if (Product(shape.in, shape.window.rank) != 0) return false;
+  std::fill_n(y, outputs, value);
+  if (indices != nullptr) std::fill_n(indices, outputs, int64_t{-1});
+  return true;
+}
 
 }  // namespace
 
 template <class T>
 void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool column_major, ThreadPool& pool) {
-  if (IsEmpty(shape)) return;
+  if (IsDoneWithoutElements(shape, std::numeric_limits<T>::lowest(), y, indices)) return;
   const size_t last = shape.window.rank - 1;
   const int64_t in_size = Product(shape.in, last + 1), out_size = Product(shape.out, last + 1);
   const bool may_have_empty_windows = MayHaveEmptyWindows(shape);
   if constexpr (std::is_same_v<T, float>) {
     if (indices == nullptr && IsPlainPlane(shape.window)) {
       const linalg::PoolArgs all = PlaneOf(shape, true);
+      const double most_taps = MostTaps(shape);
       ForEachPlane(shape, pool, [&](int64_t plane) {
         linalg::PoolArgs one = all;
         one.x = x + plane * in_size;
         one.y = y + plane * out_size;
-        PoolPlane(one);
+        PoolPlane(one, most_taps);
         for (int64_t row = 0; may_have_empty_windows && row < one.out[0]; ++row)
           FillEmptyWindows(shape, RowWindow(shape, row), one.y + row * one.out[1]);
       });
@@ -272,7 +356,8 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
       if (const ByteBands bands(shape); bands.fits()) {
         const int64_t count = bands.count();
         pool.ParallelFor(shape.planes * count, 32768 / (in_size + 1) + 1, [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) bands.Run(i % count, x + i / count * in_size, y + i / count * out_size);
+          ForEachItem(begin, end, bands.work_of_one(),
+                      [&](int64_t i) { bands.Run(i % count, x + i / count * in_size, y + i / count * out_size); });
         });
         return;
       }
@@ -329,17 +414,18 @@ void DivideRow(const PoolShape& shape, int64_t row, PoolDivisor divisor, T* sums
 
 template <class T>
 void AveragePool(const PoolShape& shape, const T* x, T* y, PoolDivisor divisor, ThreadPool& pool) {
-  if (IsEmpty(shape)) return;
+  if (IsDoneWithoutElements<T>(shape, 0, y, nullptr)) return;
   const size_t last = shape.window.rank - 1;
   const int64_t in_size = Product(shape.in, last + 1), out_size = Product(shape.out, last + 1);
   if constexpr (std::is_same_v<T, float>) {
     if (IsPlainPlane(shape.window)) {
       const linalg::PoolArgs all = PlaneOf(shape, false);
+      const double most_taps = MostTaps(shape);
       ForEachPlane(shape, pool, [&](int64_t plane) {
         linalg::PoolArgs one = all;
         one.x = x + plane * in_size;
         one.y = y + plane * out_size;
-        PoolPlane(one);
+        PoolPlane(one, most_taps);
         for (int64_t row = 0; row < one.out[0]; ++row) DivideRow(shape, row, divisor, one.y + row * one.out[1]);
       });
       return;

@@ -180,22 +180,27 @@ class NormPool {
   Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
     const size_t axes = plan.window.rank;
     const int64_t from = ElementCount({plan.in.data(), axes}), to = ElementCount({plan.out.data(), axes});
-    int64_t taps = 1;
-    for (size_t axis = 0; axis < axes; ++axis) taps *= plan.window.axes[axis].kernel;
-    constexpr int64_t kGrainTaps = 4096;
-    args.pool.ParallelFor(plan.planes * to, kGrainTaps / std::max<int64_t>(taps, 1) + 1,
-                          [&](int64_t begin, int64_t end) {
-                            for (int64_t i = begin; i < end; ++i) {
-                              SpatialDims position = {};
-                              for (int64_t rest = i % to, d = static_cast<int64_t>(axes); d-- > 0;) {
-                                position[static_cast<size_t>(d)] = rest % plan.out[static_cast<size_t>(d)];
-                                rest /= plan.out[static_cast<size_t>(d)];
-                              }
-                              const T* plane = args.input(0).template data<T>() + i / to * from;
-                              const double sum = SumTaps(plan, position, 0, 0, plane);
-                              args.output(0).template data<T>()[i] = static_cast<T>(RootOf(sum, attributes_.p));
-                            }
-                          });
+    T* const output = args.output(0).template data<T>();
+    if (from == 0) {
+      std::fill_n(output, plan.planes * to, T(0));
+      return Status();
+    }
+    int64_t taps = 1;  // elements of the largest window
+    for (size_t axis = 0; axis < axes; ++axis) taps *= std::min(plan.window.axes[axis].kernel, plan.in[axis]);
+    constexpr int64_t kGrainTaps = 4096, kMostTaps = 1 << 20;  // the latter between two checks whether the run ends
+    args.pool.ParallelFor(plan.planes * to, kGrainTaps / taps + 1, [&](int64_t begin, int64_t end) {
+      InParts(end - begin, std::max<int64_t>(1, kMostTaps / taps), [&](int64_t first, int64_t last) {
+        for (int64_t i = begin + first; i < begin + last; ++i) {
+          SpatialDims position = {};
+          for (int64_t rest = i % to, d = static_cast<int64_t>(axes); d-- > 0;) {
+            position[static_cast<size_t>(d)] = rest % plan.out[static_cast<size_t>(d)];
+            rest /= plan.out[static_cast<size_t>(d)];
+          }
+          const T* plane = args.input(0).template data<T>() + i / to * from;
+          output[i] = static_cast<T>(RootOf(SumTaps(plan, position, 0, 0, plane), attributes_.p));
+        }
+      });
+    });
     return Status();
   }
 

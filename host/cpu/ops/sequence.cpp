@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cancellation.hpp"
 #include "base/checked.hpp"
 #include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
@@ -33,8 +34,13 @@ Status WriteTensor(const KernelArgs& args, const Tensor& tensor) {
   return {};
 }
 
-// A tensor without bytes may have any extent, and would be split into as many parts.
-constexpr int64_t kMostPartsOfNothing = int64_t{1} << 20;
+// A part needs memory of its own beside its elements.
+constexpr int64_t kMostParts = int64_t{1} << 20;
+
+Status CheckPartCount(int64_t count) {
+  if (count <= kMostParts) return {};
+  return Error(StatusCode::kResourceExhausted, "a split into {} parts exceeds the limit of {}", count, kMostParts);
+}
 
 Result<const deputy_tensor*> Present(const KernelArgs& args, size_t i) {
   if (i < args.inputs.size() && args.inputs[i] != nullptr) return args.inputs[i];
@@ -120,10 +126,11 @@ Status RunLength(const KernelArgs& args) {
 }
 
 // The ends of the parts of a split along the axis; the last one is `extent`.
-Result<std::vector<int64_t>> PartEnds(const KernelArgs& args, int64_t extent, size_t input_bytes) {
+Result<std::vector<int64_t>> PartEnds(const KernelArgs& args, int64_t extent) {
   std::vector<int64_t> ends;
   const ConstView split = args.input(1);
   if (split.present() && split.rank() != 0) {
+    DEPUTY_RETURN_IF_ERROR(CheckPartCount(split.element_count()));
     DEPUTY_ASSIGN_OR_RETURN(const SmallDims sizes, ReadInts(split, "split"));
     for (const int64_t size : sizes) {
       const int64_t begin = ends.empty() ? 0 : ends.back();
@@ -144,8 +151,7 @@ Result<std::vector<int64_t>> PartEnds(const KernelArgs& args, int64_t extent, si
     size = sizes[0];
   }
   if (size < 1) return Error(StatusCode::kInvalidArgument, "split must be at least 1, got {}", size);
-  if (input_bytes == 0 && extent / size > kMostPartsOfNothing)
-    return Error(StatusCode::kResourceExhausted, "an extent of {} with split {} gives too many elements", extent, size);
+  DEPUTY_RETURN_IF_ERROR(CheckPartCount(extent / size + (extent % size != 0 ? 1 : 0)));
   for (int64_t begin = 0; begin < extent; begin += std::min(size, extent - begin))
     ends.push_back(begin + std::min(size, extent - begin));
   return ends;
@@ -155,15 +161,18 @@ Status RunSplit(const KernelArgs& args, int64_t named_axis, bool keeps_axis) {
   const ConstView input = args.input(0);
   DEPUTY_ASSIGN_OR_RETURN(const size_t element, ElementBytes(input));
   DEPUTY_ASSIGN_OR_RETURN(const size_t axis, ResolveAxis(named_axis, input.rank()));
-  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> ends, PartEnds(args, input.dim(axis), input.byte_size()));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> ends, PartEnds(args, input.dim(axis)));
   const bool drops_axis = !args.input(1).present() && !keeps_axis;
   // Beside an extent of 0 the other extents may have any size.
   const size_t inner =
       input.byte_size() == 0 ? 0 : static_cast<size_t>(ElementCount(input.dims().subspan(axis + 1))) * element;
   const size_t row = static_cast<size_t>(input.dim(axis)) * inner;
+  constexpr size_t kUnchecked = 1024;  // parts between two checks whether the run ends
+  CancellationScope* const scope = CancellationScope::Current();
   std::vector<Tensor> parts;
   size_t offset = 0;
   for (const int64_t end : ends) {
+    if (scope != nullptr && parts.size() % kUnchecked == 0 && scope->Ends()) return {};
     Shape shape(input.dims().begin(), input.dims().end());
     shape[axis] = end - (parts.empty() ? 0 : ends[parts.size() - 1]);
     const size_t bytes = static_cast<size_t>(shape[axis]) * inner;

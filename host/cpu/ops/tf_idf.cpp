@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cancellation.hpp"
 #include "cpu/ops/function_kernel.hpp"
 
 namespace deputy::host {
@@ -20,6 +21,11 @@ struct Vectorizer {
 
   template <class T>
   void Count(const T* list, int64_t length, float* output) const {
+    constexpr int64_t kMostElements = 1 << 16;  // between two checks whether the run ends
+    CancellationScope* const scope = CancellationScope::Current();
+    const auto ends = [scope] { return scope != nullptr && scope->Ends(); };
+    if (ends()) return;
+    int64_t unchecked = 0;
     std::vector<int64_t> gram;
     for (int64_t n = shortest; n <= longest && n <= length; ++n) {
       // With a larger skip an n-gram is longer than the list.
@@ -27,6 +33,10 @@ struct Vectorizer {
       for (int64_t skipped = 0; skipped <= std::min(fits, most_skipped); ++skipped) {
         const int64_t step = skipped + 1;
         for (int64_t first = 0; (n - 1) * step < length - first; ++first) {
+          if ((unchecked += n) > kMostElements) {
+            if (ends()) return;
+            unchecked = 0;
+          }
           gram.clear();
           for (int64_t i = 0; i < n; ++i) gram.push_back(int64_t{list[first + i * step]});
           if (const auto found = grams.find(gram); found != grams.end()) output[columns[found->second]] += 1;

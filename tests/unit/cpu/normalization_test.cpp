@@ -87,6 +87,12 @@ TEST(InstanceNormalizationOnCpu, APlaneOfOneElementIsItsBias) {
   EXPECT_EQ(ValuesOf<float>(out[0]), (std::vector<float>{1.28125f}));
 }
 
+TEST(LRN, AWindowLargerThanAllChannelsSumsThemAll) {
+  const PrimitiveBuilder builder =
+      PrimitiveBuilder("", "LRN", 13).Set("size", INT64_MAX).Set("alpha", 0x1p63f).Set("beta", 0.5f).Set("bias", 2.0f);
+  ExpectFloats(RunOne(MakeLRN, builder, {TensorOf<float>({1, 3, 1}, {1, 2, 3})}), {0.25f, 0.5f, 0.75f});
+}
+
 TEST(RMSNormalization, ScaleBroadcasts) {
   ExpectFloats(RunNode(MakeRMSNormalization, PrimitiveBuilder("", "RMSNormalization", 23),
                        {TensorOf<float>({1, 2}, {3, 4}), TensorOf<float>({1}, {5})})[0],

@@ -108,6 +108,26 @@ TEST(AveragePoolOnCpu, TapsBehindThePaddingCountInOldDefinitions) {
   EXPECT_FLOAT_EQ(average(11, 1), 21.0f / 9);
 }
 
+constexpr int64_t kHuge = INT32_MAX;
+
+TEST(AveragePoolOnCpu, AHugeWindowOverPaddingSumsTheWholeInput) {
+  const PrimitiveBuilder builder =
+      AveragePool({3, kHuge}).Set("pads", Ints{1, kHuge / 2, 0, kHuge / 2}).Set("count_include_pad", int64_t{1});
+  const Floats y = Pool(MakeAveragePool, builder, TensorOf<float>({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6}));
+  ASSERT_EQ(y.size(), 3u);
+  for (const float value : y) EXPECT_FLOAT_EQ(value, 21.0f / 3 / static_cast<float>(kHuge));
+}
+
+TEST(LpPoolOnCpu, AHugeWindowIsTheNormOfTheWholeInput) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "LpPool", 18)
+                                       .Set("kernel_shape", Ints{kHuge, kHuge, kHuge})
+                                       .Set("strides", Ints{kHuge, kHuge, kHuge});
+  EXPECT_EQ(Pool(MakeLpPool, builder, TensorOf<float>({1, 2, 1, 2, 1}, {3, 4, 5, 12})), (Floats{5, 13}));
+  EXPECT_EQ(
+      Pool(MakeLpPool, PrimitiveBuilder(builder).Set("pads", Ints{0, 0, kHuge, 0, 0, kHuge}), Zeros({1, 1, 2, 2, 0})),
+      (Floats{0, 0}));
+}
+
 TEST(AveragePoolOnCpu, PaddingAtTheEndCounts) {
   const PrimitiveBuilder builder =
       AveragePool({2}).Set("pads", Ints{0, 1}).Set("strides", Ints{2}).Set("count_include_pad", int64_t{1});

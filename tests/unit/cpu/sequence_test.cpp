@@ -1,4 +1,7 @@
 // Kernels of sequences and optionals.
+#include <atomic>
+
+#include "base/cancellation.hpp"
 #include "tensor/held_value.hpp"
 #include "unit/cpu/run_node.hpp"
 
@@ -212,10 +215,27 @@ TEST(SequenceKernels, SizesThatDoNotFitAreRefused) {
   EXPECT_EQ(error(TensorOf<int64_t>({}, {0})), "split must be at least 1, got 0");
 }
 
-TEST(SequenceKernels, AnExtentWithoutBytesDoesNotFallIntoMorePartsThanMemoryHolds) {
+TEST(SequenceKernels, NothingFallsIntoMorePartsThanMemoryHolds) {
   const Tensor endless = *Tensor::Allocate(DType::kFloat32, {int64_t{1} << 40, 0});
   EXPECT_EQ(RunError(MakeSplitToSequence, kSplit, {In(endless)}),
-            "an extent of 1099511627776 with split 1 gives too many elements");
+            "a split into 1099511627776 parts exceeds the limit of 1048576");
+  const int64_t many = (int64_t{1} << 20) + 1;
+  const Tensor bytes = *Tensor::Allocate(DType::kUint8, {2 * many});
+  EXPECT_EQ(RunError(MakeSplitToSequence, kSplit, {In(bytes)}),
+            "a split into 2097154 parts exceeds the limit of 1048576");
+  EXPECT_EQ(RunError(MakeSplitToSequence, kSplit, {In(bytes), Position(2)}),
+            "a split into 1048577 parts exceeds the limit of 1048576");
+  EXPECT_EQ(RunError(MakeSplitToSequence, kSplit,
+                     {In(bytes), In(TensorOf<int64_t>({many}, std::vector<int64_t>(static_cast<size_t>(many), 2)))}),
+            "a split into 1048577 parts exceeds the limit of 1048576");
+}
+
+TEST(SequenceKernels, ASplitEndsWithTheRun) {
+  const std::atomic<uint64_t> cancelled{1};
+  const CancellationToken stop{0, &cancelled};
+  const CancellationScope scope(&stop);
+  EXPECT_TRUE(RunValues(MakeSplitToSequence, kSplit, {In(Matrix())}).empty());
+  EXPECT_TRUE(scope.stopped());
 }
 
 TEST(SequenceKernels, ElementsAreJoinedAlongAnAxis) {

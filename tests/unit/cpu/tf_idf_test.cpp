@@ -1,6 +1,7 @@
 // TfIdfVectorizer; the numbers are those of the example in its definition (ONNX, docs/Operators.md).
 #include <gtest/gtest.h>
 
+#include "base/cancellation.hpp"
 #include "unit/cpu/run_node.hpp"
 
 namespace deputy::host {
@@ -28,6 +29,17 @@ std::vector<float> Counted(const PrimitiveBuilder& builder) {
 
 TEST(TfIdfVectorizer, WhatIsSkippedEndsWithTheList) {
   EXPECT_EQ(Counted(Pool().Set("max_skip_count", INT64_MAX)), (std::vector<float>{0, 0, 0, 0, 1, 3, 1}));
+}
+
+TEST(TfIdfVectorizer, ManySkipsEndWithTheRun) {
+  const CancellationToken stop{NowNs() + 1'000'000, nullptr};
+  const CancellationScope scope(&stop);
+  RunNode(MakeTfIdfVectorizer, Pool().Set("max_skip_count", INT64_MAX), {Zeros({1 << 20}, DType::kInt32)});
+  EXPECT_TRUE(scope.stopped());
+}
+
+TEST(TfIdfVectorizer, NoRowsGiveNone) {
+  EXPECT_EQ(RunOne(MakeTfIdfVectorizer, Pool(), {Zeros({0, 12}, DType::kInt32)}).shape(), (Shape{0, 7}));
 }
 
 TEST(TfIdfVectorizer, R28_APoolThatDoesNotDivideIsRefused) {

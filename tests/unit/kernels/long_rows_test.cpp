@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <numeric>
 #include <vector>
@@ -105,6 +106,37 @@ TEST_F(LongRowsTest, NothingIsMadeAfterTheEnd) {
   EXPECT_TRUE(scope.stopped());
   InParts(kLongRow, kLongRow, [&](int64_t, int64_t) { ++parts; });  // a single part is not asked about
   EXPECT_EQ(parts, 1);
+}
+
+// Each of these would take minutes.
+TEST_F(LongRowsTest, ManyNeighboursEndWithTheRun) {
+  const CancellationToken stop{NowNs() + 1'000'000, nullptr};
+  const CancellationScope scope(&stop);
+  NormalizeResponse({1, kCount, 1}, ResponseNormalization{INT64_MAX, 1, 1, 1}, x_.data(), y_.data(), pool_);
+  EXPECT_TRUE(scope.stopped());
+}
+
+TEST_F(LongRowsTest, LongWindowsEndWithTheRun) {
+  PoolShape shape;
+  shape.planes = 1;
+  shape.window.rank = 1;
+  shape.window.axes[0].kernel = shape.in[0] = shape.out[0] = kCount;
+  shape.window.axes[0].pad_begin = kCount / 2;
+  const std::vector<double> wide(x_.begin(), x_.end());
+  std::vector<double> wide_y(wide.size());
+  std::vector<int64_t> indices(x_.size());
+  const std::vector<std::function<void()>> pools = {
+      [&] { MaxPool(shape, x_.data(), y_.data(), nullptr, false, pool_); },
+      [&] { MaxPool(shape, x_.data(), y_.data(), indices.data(), false, pool_); },
+      [&] { MaxPool(shape, wide.data(), wide_y.data(), nullptr, false, pool_); },
+      [&] { AveragePool(shape, x_.data(), y_.data(), PoolDivisor::kInside, pool_); },
+      [&] { AveragePool(shape, wide.data(), wide_y.data(), PoolDivisor::kInside, pool_); }};
+  for (const auto& pool : pools) {
+    const CancellationToken stop{NowNs() + 1'000'000, nullptr};
+    const CancellationScope scope(&stop);
+    pool();
+    EXPECT_TRUE(scope.stopped());
+  }
 }
 
 TEST_F(LongRowsTest, PartsCoverTheRowOnce) {
