@@ -151,8 +151,7 @@ class Verifier::StepVerification {
   // `inputs` in the order of the graph's captures.
   Status RunWith(Execution& execution, const std::vector<Tensor>& inputs) const {
     const std::vector<ValueId>& captured = execution.plan().graph->captured;
-    for (size_t i = 0; i < captured.size(); ++i)
-      DEPUTY_RETURN_IF_ERROR(execution.Bind(captured[i], FormOf(inputs[i])));
+    for (size_t i = 0; i < captured.size(); ++i) DEPUTY_RETURN_IF_ERROR(execution.Bind(captured[i], FormOf(inputs[i])));
     return execution.Run(token_);
   }
 
