@@ -80,7 +80,7 @@ class Walk {
     graph_.nodes.reserve(nodes.size());
     for (const ValueId id : graph_.inputs) {  // they may be the caller's
       Status status = CheckExtents(graph_.values[id].type);
-      if (!status.ok()) return std::move(status).At("input '" + Printable(graph_.values[id].name) + "'");
+      if (!status.ok()) return std::move(status).At("value '" + Printable(graph_.values[id].name) + "'");
     }
     for (Node& node : nodes) DEPUTY_RETURN_IF_ERROR(Visit(std::move(node)));
     if (options_.drop_unused) DropUnused(graph_);

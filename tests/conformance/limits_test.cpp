@@ -110,14 +110,14 @@ TEST(Bombs, R30_RangeAndOneHotThatOnlyTheRunKnowsAreRefusedByIt) {
 }
 
 // A tensor without elements may have any extents beside its zero.
-TEST(Bombs, R30_AttentionOverEndlessEmptyKeysIsRefused) {
+TEST(Bombs, R30_AttentionOverEndlessEmptyKeysEndsWithoutElements) {
   SmallModel model(23);
   model.Input("q", pb::TensorProto::FLOAT, {1, 1, 1, 0});
   for (const char* name : {"k", "v"}) {
     pb::TensorProto& tensor = *model.graph().add_initializer();
     tensor.set_name(name);
     tensor.set_data_type(pb::TensorProto::FLOAT);
-    for (const int64_t extent : {int64_t{1}, int64_t{1}, int64_t{1} << 56, int64_t{0}}) tensor.add_dims(extent);
+    for (const int64_t extent : {int64_t{1}, int64_t{1}, int64_t{1} << 47, int64_t{0}}) tensor.add_dims(extent);
   }
   model.Node("Attention", {"q", "k", "v"}, {"y"});
   model.Output("y", pb::TensorProto::FLOAT);
@@ -125,8 +125,8 @@ TEST(Bombs, R30_AttentionOverEndlessEmptyKeysIsRefused) {
   ASSERT_TRUE(session.ok()) << session.status().ToString();
   std::vector<Tensor> outputs;
   const Status status = session->Predict({Tensor::Allocate(DType::kFloat32, {1, 1, 1, 0}).value()}, &outputs);
-  EXPECT_FALSE(status.ok());
-  EXPECT_NE(status.ToString().find("Attention"), std::string::npos) << status.ToString();
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(outputs[0].shape(), (Shape{1, 1, 1, 0}));
 }
 
 TEST(Bombs, R30_ProductsThatNoNumberHoldsAreRefused) {
@@ -156,18 +156,18 @@ TEST(Bombs, R30_RegionsThatNoNumberCountsAreRefused) {
   ExpectTooLarge(model.Load().status(), "RoiAlign");
 }
 
-// Four tensors of 2^62 bytes, alive together: their sum is a whole turn of 64 bits.
-TEST(Bombs, R30_TensorsThatAddUpToMoreThanAnAddressAreRefused) {
+// Eight tensors of 2^50 bytes, the most that there are, alive together.
+TEST(Bombs, R30_TensorsThatAddUpToMoreThanAMachineHasAreRefused) {
   SmallModel model;
   model.Input("data", pb::TensorProto::FLOAT, {1});
-  model.Ints("values", {1}, {int64_t{1} << 60});
+  model.Ints("values", {1}, {int64_t{1} << 48});
   for (const char* name : {"a", "b", "c", "d"}) model.Node("Expand", {"data", "values"}, {std::string(name) + "0"});
   for (const char* name : {"a", "b", "c", "d"}) model.Node("Neg", {std::string(name) + "0"}, {name});
   model.Node("Sum", {"a", "b", "c", "d", "a0", "b0", "c0", "d0"}, {"sum"});
   model.Node("ReduceMax", {"sum"}, {"y"});
   model.Output("y", pb::TensorProto::FLOAT);
   const Result<Session> session = model.Load();
-  ExpectTooLarge(session.status(), "4611686018427387904");
+  ExpectTooLarge(session.status(), "1125899906842624");
 }
 
 // Adds one to its state as long as the condition, which it hands on; `trips` and `going` are inputs.
