@@ -134,9 +134,9 @@ class CpuExecutable final : public Executable {
 // Whether there is nothing to compute. Beside an extent of 0 the others may be so large that a loop over them has no
 // end.
 bool IsEmpty(const CpuKernel& kernel, std::span<deputy_tensor* const> outputs) {
-  return !kernel.allocates_outputs() && std::all_of(outputs.begin(), outputs.end(), [](const deputy_tensor* output) {
-    return output == nullptr || (output->byte_size == 0 && output->layout != DEPUTY_LAYOUT_OPAQUE);
-  });
+  for (const deputy_tensor* output : outputs)
+    if (output != nullptr && (output->byte_size != 0 || output->layout == DEPUTY_LAYOUT_OPAQUE)) return false;
+  return !kernel.allocates_outputs();
 }
 
 class CpuContext final : public ExecutionContext {
@@ -309,8 +309,10 @@ Result<std::vector<Tensor>> Evaluate(const Node& node, std::span<const Tensor> i
     Scratch scratch(&memory);
     const CancellationToken stop{NowNs() + kMostFoldingNs};
     const CancellationScope scope(&stop);
-    DEPUTY_RETURN_IF_ERROR(kernel->Run({bound, outputs, pool, scratch, &allocator}));
+    Status status = kernel->Run({bound, outputs, pool, scratch, &allocator});
+    // A kernel that was stopped has left out work: its status has no meaning.
     if (scope.stopped()) return Error(StatusCode::kDeadlineExceeded, "the node takes too long to fold");
+    DEPUTY_RETURN_IF_ERROR(std::move(status));
   }
   std::vector<Tensor> results;
   for (size_t i = 0; i < node.outputs.size(); ++i) results.push_back(std::move(allocator.tensor(i)));

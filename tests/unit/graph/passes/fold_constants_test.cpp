@@ -116,6 +116,33 @@ TEST(FoldConstants, ANodeThatNeedsTooMuchMemoryOrTimeStays) {
   }
 }
 
+TEST(FoldConstants, AllFoldsTogetherHaveLimitedTime) {
+  PassGraph made;
+  made.Output(made.Node("Neg", {made.Constant(Floats({2}, {1, 2}))}));
+  const std::vector<Tensor> inputs = {Floats({2}, {1, 2})};
+  int calls = 0;
+  const Evaluator evaluator = [&](const Node&, std::span<const Tensor> given) -> Result<std::vector<Tensor>> {
+    ++calls;
+    return std::vector<Tensor>(given.begin(), given.end());
+  };
+  FoldBudget budget(1000);
+  EXPECT_TRUE(FoldNode(made.graph, made.graph.nodes[0], inputs, evaluator, 0, budget).value().has_value());
+  EXPECT_GT(budget.left_ns, 0u);
+  budget.left_ns = 0;
+  EXPECT_FALSE(FoldNode(made.graph, made.graph.nodes[0], inputs, evaluator, 0, budget).value().has_value());
+  EXPECT_EQ(calls, 1);
+}
+
+// Each element is the sum of all: minutes, if it were computed.
+TEST(FoldConstants, ANodeThatTakesLongStays) {
+  PassGraph made;
+  const Tensor many = Tensor::Allocate(DType::kFloat32, {1, 1 << 20, 1}).value();
+  PrimitiveBuilder builder("", "LRN", 13);
+  builder.Set("size", INT64_MAX);
+  made.Output(made.Node(builder, {made.Constant(many)}));
+  EXPECT_EQ(Operators(Passed(made.graph)), "LRN");
+}
+
 // The working memory of Unique is 32 bytes per element here, 320 MB.
 TEST(FoldConstants, WorkingMemoryHasALimit) {
   PassGraph made;
