@@ -149,7 +149,8 @@ def main():
             for place in places:
                 print(f"  {place}\n  {run.log} has the report", flush=True)
                 if arguments.check:
-                    print(*run.report(), base64.b64encode(run.minimised(place).read_bytes()).decode(), sep="\n")
+                    print(*run.report(), base64.b64encode(run.minimised(place).read_bytes()).decode(), sep="\n",
+                          flush=True)
             if run.failure:
                 print(f"  {run.failure}", flush=True)
 

@@ -276,26 +276,5 @@ TEST_F(LoopExecutionTest, ABodyThatDoesNotFitIsRefused) {
   EXPECT_EQ(status.message(), "the body has 3 inputs and 3 outputs, which does not match 2 inputs of the node");
 }
 
-// The element type of the state is known in the run only; so are its extents, whatever the body declares.
-TEST_F(LoopExecutionTest, DeclaredExtentsOfAStateOfUnknownTypeAreNotTrusted) {
-  Graph graph;
-  const ValueId start = graph.AddValue("start"), last = graph.AddValue("last");
-  auto body = std::make_shared<Graph>();
-  const ValueId round = body->AddValue("round"), condition = body->AddValue("condition");
-  const ValueId state = body->AddValue("state", FloatType({100})), next = body->AddValue("next");
-  body->inputs = {round, condition, state};
-  body->nodes = {MakeNode("Relu", 14, {state}, {next})};
-  body->outputs = {condition, next};
-  Node loop = MakeNode("Loop", 13, {kNone, kNone, start}, {last});
-  loop.regions.push_back({"body", body, {}});
-  graph.nodes = {std::move(loop)};
-  graph.inputs = {start};
-  graph.outputs = {last};
-  ASSERT_TRUE(InferGraph(graph, {}).ok());
-  const Graph& typed = *graph.nodes[0].regions[0].body;
-  EXPECT_FALSE(typed.values[typed.inputs[2]].type.ranked);
-  EXPECT_EQ(typed.values[typed.inputs[2]].type.dtype, DType::kFloat32);
-}
-
 }  // namespace
 }  // namespace deputy::host

@@ -86,22 +86,37 @@ TEST(InferLoop, PackedElementsAreNotTakenApartRoundByRound) {
   EXPECT_EQ(InferGraph(graph, {}).code(), StatusCode::kNotSupported);
 }
 
-TEST(InferLoop, AStateWhoseDTypeARoundChangesIsRefused) {
+// A Loop in which `op` makes the next state of the last one.
+Graph LoopOver(const char* op, ValueType start_type, ValueType declared) {
   Graph graph;
-  const ValueId start = graph.AddValue("start", {DType::kFloat32, true, {2}}), last = graph.AddValue("last");
+  const ValueId start = graph.AddValue("start", std::move(start_type)), last = graph.AddValue("last");
   auto body = std::make_shared<Graph>();
   const ValueId round = body->AddValue("round"), condition = body->AddValue("condition");
-  const ValueId state = body->AddValue("state"), extents = body->AddValue("extents");
+  const ValueId state = body->AddValue("state", std::move(declared)), next = body->AddValue("next");
   body->inputs = {round, condition, state};
-  body->nodes = {MakeNode("Shape", 13, {state}, {extents})};
-  body->outputs = {condition, extents};
+  body->nodes = {MakeNode(op, 13, {state}, {next})};
+  body->outputs = {condition, next};
   Node loop = MakeNode("Loop", 13, {kNone, kNone, start}, {last});
   loop.regions.push_back({"body", body, {}});
   graph.nodes = {std::move(loop)};
   graph.inputs = {start};
   graph.outputs = {last};
+  return graph;
+}
+
+TEST(InferLoop, AStateWhoseDTypeARoundChangesIsRefused) {
+  Graph graph = LoopOver("Shape", {DType::kFloat32, true, {2}}, {});
   EXPECT_EQ(InferGraph(graph, {}).message(),
             "a value has dtype float32 in one branch or iteration and int64 in another");
+}
+
+// The element type of the state is known in the run only; so are its extents, whatever the body declares.
+TEST(InferLoop, DeclaredExtentsOfAStateOfUnknownTypeAreNotTrusted) {
+  Graph graph = LoopOver("Relu", {}, {DType::kFloat32, true, {100}});
+  ASSERT_TRUE(InferGraph(graph, {}).ok());
+  const Graph& typed = *graph.nodes[0].regions[0].body;
+  EXPECT_FALSE(typed.values[typed.inputs[2]].type.ranked);
+  EXPECT_EQ(typed.values[typed.inputs[2]].type.dtype, DType::kFloat32);
 }
 
 TEST(InferLoop, LoopsInLoopsAreTypedInTimeThatDoesNotDoubleWithEachLevel) {
