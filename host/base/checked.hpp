@@ -26,20 +26,24 @@ std::optional<T> CheckedAdd(T a, T b) {
 // their products with small factors do not overflow.
 inline constexpr int64_t kMostElements = int64_t{1} << 48;
 
+// Product of the positive extents; empty if it is more than kMostElements.
+inline std::optional<int64_t> CheckedPositiveProduct(std::span<const int64_t> dims) {
+  int64_t product = 1;
+  for (const int64_t dim : dims)
+    if (dim > 0 && (__builtin_mul_overflow(product, dim, &product) || product > kMostElements)) return std::nullopt;
+  return product;
+}
+
 // Number of elements; empty for a negative extent or more than kMostElements. Zero extents do not hide the others:
 // {0, 2^30, 2^30} is refused, since a kernel may multiply the extents around the zero.
 inline std::optional<int64_t> CheckedElementCount(std::span<const int64_t> dims) {
-  int64_t count = 1;
   bool zero = false;
   for (const int64_t dim : dims) {
     if (dim < 0) return std::nullopt;
-    if (dim == 0) {
-      zero = true;
-      continue;
-    }
-    if (__builtin_mul_overflow(count, dim, &count) || count > kMostElements) return std::nullopt;
+    zero = zero || dim == 0;
   }
-  return zero ? 0 : count;
+  const std::optional<int64_t> product = CheckedPositiveProduct(dims);
+  return product && zero ? 0 : product;
 }
 
 }  // namespace deputy::host

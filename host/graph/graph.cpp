@@ -74,11 +74,8 @@ ValueType CommonType(const ValueType& a, const ValueType& b) {
 Status CheckExtents(const ValueType& type) {
   if (type.dims.size() > kMostAxes)
     return Error(StatusCode::kModel, "has rank {}, expected at most {}", type.dims.size(), kMostAxes);
-  int64_t count = 1;
-  for (const int64_t extent : type.dims)
-    if (extent > 0 && (__builtin_mul_overflow(count, extent, &count) || count > kMostElements))
-      return Error(StatusCode::kModel, "shape {} has too many elements", ShapeToString(type.dims));
-  return {};
+  if (CheckedPositiveProduct(type.dims)) return {};
+  return Error(StatusCode::kModel, "shape {} has more than {} elements", ShapeToString(type.dims), kMostElements);
 }
 
 std::string Describe(const Graph& graph, const ValueType& type) {

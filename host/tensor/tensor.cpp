@@ -20,13 +20,10 @@ Result<size_t> ByteSize(DType dtype, std::span<const int64_t> shape) {
   const std::optional<int64_t> count = host::CheckedElementCount(shape);
   // Packed elements fill whole bytes together.
   const size_t per_byte = bits < 8 ? 8 / bits : 1;
-  const std::optional<size_t> bytes =
-      count ? host::CheckedMultiply<size_t>((static_cast<size_t>(*count) + per_byte - 1) / per_byte, (bits + 7) / 8)
-            : std::nullopt;
-  if (!bytes || *bytes > static_cast<size_t>(INT64_MAX))
+  if (!count)
     return host::Error(StatusCode::kInvalidArgument, "shape {} is not valid for a tensor of {}",
                        host::ShapeToString(shape), NameOf(dtype));
-  return *bytes;
+  return (static_cast<size_t>(*count) + per_byte - 1) / per_byte * ((bits + 7) / 8);
 }
 
 Result<Tensor> Tensor::Allocate(DType dtype, Shape shape) {

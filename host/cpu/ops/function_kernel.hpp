@@ -40,9 +40,7 @@ Result<size_t> ElementBytes(const ConstView& tensor);
 // As many bytes as the extents need.
 inline bool BytesFit(DType dtype, std::span<const int64_t> dims, uint64_t bytes) {
   const std::optional<int64_t> count = CheckedElementCount(dims);
-  uint64_t bits = 0;
-  return count && !__builtin_mul_overflow(static_cast<uint64_t>(*count), BitsOf(dtype), &bits) &&
-         bits / 8 + (bits % 8 != 0) == bytes;
+  return count && (static_cast<uint64_t>(*count) * BitsOf(dtype) + 7) / 8 == bytes;
 }
 
 // The reason why a tensor failed its check. An unsupported element type is the model's fault, all others are errors of

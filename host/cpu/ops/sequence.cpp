@@ -163,9 +163,7 @@ Status RunSplit(const KernelArgs& args, int64_t named_axis, bool keeps_axis) {
   DEPUTY_ASSIGN_OR_RETURN(const size_t axis, ResolveAxis(named_axis, input.rank()));
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> ends, PartEnds(args, input.dim(axis)));
   const bool drops_axis = !args.input(1).present() && !keeps_axis;
-  // Beside an extent of 0 the other extents may have any size.
-  const size_t inner =
-      input.byte_size() == 0 ? 0 : static_cast<size_t>(ElementCount(input.dims().subspan(axis + 1))) * element;
+  const size_t inner = static_cast<size_t>(ElementCount(input.dims().subspan(axis + 1))) * element;
   const size_t row = static_cast<size_t>(input.dim(axis)) * inner;
   constexpr size_t kUnchecked = 1024;  // parts between two checks whether the run ends
   CancellationScope* const scope = CancellationScope::Current();

@@ -18,10 +18,9 @@ size_t OutputBytes(const Graph& graph, const Node& node) {
     const ValueType& type = graph.values[id].type;
     if (!type.is_static()) continue;  // depends on the values: bounded by the inputs
     const std::optional<int64_t> count = CheckedElementCount(type.dims);
-    const std::optional<size_t> size =
-        count ? CheckedMultiply<size_t>(static_cast<size_t>(*count), std::max<size_t>(1, SizeOf(type.dtype)))
-              : std::nullopt;
-    const std::optional<size_t> sum = size ? CheckedAdd(bytes, *size) : std::nullopt;
+    if (!count) return SIZE_MAX;
+    const std::optional<size_t> sum =
+        CheckedAdd(bytes, static_cast<size_t>(*count) * std::max<size_t>(1, SizeOf(type.dtype)));
     if (!sum) return SIZE_MAX;
     bytes = *sum;
   }

@@ -23,7 +23,8 @@ class DEPUTY_API Tensor {
  public:
   Tensor() = default;
 
-  // Allocates zeroed memory aligned to 64 bytes. Fails on a negative extent or when the byte count overflows.
+  // Allocates zeroed memory aligned to 64 bytes. Fails on a negative extent or more than 2^48 elements,
+  // which are counted without extents of 0.
   static Result<Tensor> Allocate(DType dtype, Shape shape);
 
   // Wraps `bytes` bytes at `data`; `keep` (may be null) is held as long as any copy of the tensor lives. With a null
@@ -67,7 +68,7 @@ class DEPUTY_API Tensor {
   std::shared_ptr<const void> keep_;
 };
 
-// Bytes that dtype and shape need; fails on a negative extent, overflow or a dtype without a size.
+// Bytes that dtype and shape need; fails where Allocate does, or for a dtype without a size.
 DEPUTY_API Result<size_t> ByteSize(DType dtype, std::span<const int64_t> shape);
 
 template <class T>
