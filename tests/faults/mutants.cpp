@@ -1,7 +1,8 @@
 // Builds and runs mutants of files: each is refused with an error that has a message, or runs within its limits.
 //
-//   mutants --count 10000 [--seed 1] [--save FOLDER] [--delegate NAME] FILE...
+//   mutants --count 10000 [--seed 1] [--last-extent 1] [--save FOLDER] [--delegate NAME] FILE...
 //
+// --last-extent is that of inputs whose last dimension is dynamic; other dynamic dimensions have one of 1.
 // Models run on the CPU, or on a delegate of the installation's plugins, in process, and the CPU.
 // A file is a model of any format, or a configuration (.yaml). The mutants of a file are the same for a seed
 // everywhere. They run in a child process, so that one which ends it is named, saved and followed by the next.
@@ -78,9 +79,10 @@ Bytes Mutated(const Bytes& file, const Bytes& other, std::mt19937_64& random) {
   return mutant;
 }
 
-// The shape with small extents where it has none.
-Shape Concrete(const Shape& shape) {
+// The shape with small extents where it has none: `last` for the last dimension, 1 for the others.
+Shape Concrete(const Shape& shape, int64_t last) {
   Shape concrete = shape;
+  if (!concrete.empty() && concrete.back() < 0) concrete.back() = last;
   for (int64_t& extent : concrete)
     if (extent < 0) extent = 1;
   return concrete;
@@ -94,13 +96,13 @@ Outcome Refused(const Status& status) {
   return Outcome::kWrong;
 }
 
-Outcome RunModel(const Model& model) {
+Outcome RunModel(const Model& model, int64_t last_extent) {
   Result<Session> session = model.CreateSession();
   if (!session.ok()) return Refused(session.status());
   std::vector<Tensor> inputs, outputs;
   for (const TensorInfo& input : model.inputs()) {
     if (input.kind != ValueKind::kTensor) return Outcome::kRan;
-    Result<Tensor> tensor = Tensor::Allocate(input.dtype, Concrete(input.shape));
+    Result<Tensor> tensor = Tensor::Allocate(input.dtype, Concrete(input.shape, last_extent));
     if (!tensor.ok() || tensor->byte_size() > size_t{64} << 20) return Outcome::kRan;  // larger than a test can give
     if (tensor->byte_size() != 0) std::memset(tensor->mutable_data(), 0, tensor->byte_size());
     inputs.push_back(*std::move(tensor));
@@ -110,10 +112,10 @@ Outcome RunModel(const Model& model) {
   return Refused(status) == Outcome::kWrong ? Outcome::kWrong : Outcome::kFailed;
 }
 
-Outcome TryModel(const Bytes& mutant, const Context& context) {
+Outcome TryModel(const Bytes& mutant, const Context& context, int64_t last_extent) {
   Model model;
   const Status built = model.Build(mutant.data(), mutant.size(), ModelType::kAuto, context);
-  return built.ok() ? RunModel(model) : Refused(built);
+  return built.ok() ? RunModel(model, last_extent) : Refused(built);
 }
 
 Outcome TryConfiguration(const Bytes& mutant, const std::string& model) {
@@ -125,7 +127,7 @@ Outcome TryConfiguration(const Bytes& mutant, const std::string& model) {
   }
   Model built;
   const Status status = built.Build(model, *context);
-  return status.ok() ? RunModel(built) : Refused(status);
+  return status.ok() ? RunModel(built, 1) : Refused(status);
 }
 
 Bytes ReadFile(const std::string& path) {
@@ -140,6 +142,7 @@ Bytes ReadFile(const std::string& path) {
 struct Options {
   size_t count = 0;
   uint64_t seed = 1;
+  int64_t last_extent = 1;
   std::string save, delegate, model;
   std::vector<std::string> files;
 };
@@ -160,7 +163,8 @@ Bytes MutantOf(const Bytes& file, const Bytes& other, uint64_t seed, size_t inde
   for (; progress.next < options.count; ++progress.next) {
     alarm(kHangSeconds);
     const Bytes mutant = MutantOf(file, other, options.seed, progress.next);
-    const Outcome outcome = is_yaml ? TryConfiguration(mutant, options.model) : TryModel(mutant, context);
+    const Outcome outcome =
+        is_yaml ? TryConfiguration(mutant, options.model) : TryModel(mutant, context, options.last_extent);
     size_t* const counts[] = {&progress.refused, &progress.ran, &progress.failed, &progress.wrong};
     ++*counts[static_cast<size_t>(outcome)];
     if (outcome == Outcome::kWrong) std::fprintf(stderr, "%s: mutant %zu is wrong\n", path.c_str(), progress.next);
@@ -217,6 +221,8 @@ int Main(int count, char** arguments) {
       options.count = std::strtoull(arguments[++i], nullptr, 10);
     else if (argument == "--seed" && i + 1 < count)
       options.seed = std::strtoull(arguments[++i], nullptr, 10);
+    else if (argument == "--last-extent" && i + 1 < count)
+      options.last_extent = std::strtoll(arguments[++i], nullptr, 10);
     else if (argument == "--save" && i + 1 < count)
       options.save = arguments[++i];
     else if (argument == "--delegate" && i + 1 < count)
@@ -225,7 +231,8 @@ int Main(int count, char** arguments) {
       options.files.push_back(argument);
   }
   if (options.count == 0 || options.files.empty()) {
-    std::fprintf(stderr, "usage: mutants --count N [--seed S] [--save FOLDER] [--delegate NAME] FILE...\n");
+    std::fprintf(stderr,
+                 "usage: mutants --count N [--seed S] [--last-extent N] [--save FOLDER] [--delegate NAME] FILE...\n");
     return 2;
   }
   // For what configurations cache.
