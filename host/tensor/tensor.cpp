@@ -15,15 +15,13 @@
 namespace deputy {
 
 Result<size_t> ByteSize(DType dtype, std::span<const int64_t> shape) {
-  const size_t bits = BitsOf(dtype);
-  if (bits == 0) return host::Error(StatusCode::kNotSupported, "tensors of dtype {} are not supported", NameOf(dtype));
+  if (BitsOf(dtype) == 0)
+    return host::Error(StatusCode::kNotSupported, "tensors of dtype {} are not supported", NameOf(dtype));
   const std::optional<int64_t> count = host::CheckedElementCount(shape);
-  // Packed elements fill whole bytes together.
-  const size_t per_byte = bits < 8 ? 8 / bits : 1;
   if (!count)
-    return host::Error(StatusCode::kInvalidArgument, "shape {} is not valid for a tensor of {}",
-                       host::ShapeToString(shape), NameOf(dtype));
-  return (static_cast<size_t>(*count) + per_byte - 1) / per_byte * ((bits + 7) / 8);
+    return host::Error(StatusCode::kInvalidArgument, "shape {} has a negative extent or more than {} elements",
+                       host::ShapeToString(shape), host::kMostElements);
+  return BytesOf(dtype, static_cast<size_t>(*count));
 }
 
 Result<Tensor> Tensor::Allocate(DType dtype, Shape shape) {

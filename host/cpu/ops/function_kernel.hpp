@@ -40,7 +40,7 @@ Result<size_t> ElementBytes(const ConstView& tensor);
 // As many bytes as the extents need.
 inline bool BytesFit(DType dtype, std::span<const int64_t> dims, uint64_t bytes) {
   const std::optional<int64_t> count = CheckedElementCount(dims);
-  return count && (static_cast<uint64_t>(*count) * BitsOf(dtype) + 7) / 8 == bytes;
+  return count && BytesOf(dtype, static_cast<size_t>(*count)) == bytes;
 }
 
 // The reason why a tensor failed its check. An unsupported element type is the model's fault, all others are errors of

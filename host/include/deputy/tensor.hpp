@@ -23,8 +23,7 @@ class DEPUTY_API Tensor {
  public:
   Tensor() = default;
 
-  // Allocates zeroed memory aligned to 64 bytes. Fails on a negative extent or more than 2^48 elements,
-  // which are counted without extents of 0.
+  // Allocates zeroed memory aligned to 64 bytes. Fails where ByteSize fails, and where the memory cannot be had.
   static Result<Tensor> Allocate(DType dtype, Shape shape);
 
   // Wraps `bytes` bytes at `data`; `keep` (may be null) is held as long as any copy of the tensor lives. With a null
@@ -68,7 +67,8 @@ class DEPUTY_API Tensor {
   std::shared_ptr<const void> keep_;
 };
 
-// Bytes that dtype and shape need; fails where Allocate does, or for a dtype without a size.
+// Bytes that dtype and shape need. Fails for a dtype without a size (kNotSupported), and for a negative extent or more
+// than 2^48 elements, which are counted without extents of 0 (kInvalidArgument).
 DEPUTY_API Result<size_t> ByteSize(DType dtype, std::span<const int64_t> shape);
 
 template <class T>

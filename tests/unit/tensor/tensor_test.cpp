@@ -24,8 +24,12 @@ TEST(Tensor, R11_NegativeExtentsAreRefused) {
   EXPECT_EQ(Tensor::Allocate(DType::kFloat32, {2, -3}).status().code(), StatusCode::kInvalidArgument);
 }
 
-TEST(Tensor, ByteCountsThatOverflowAreRefused) {
-  EXPECT_EQ(Tensor::Allocate(DType::kFloat64, {int64_t{1} << 31, int64_t{1} << 31}).status().code(),
+TEST(Tensor, MoreThan2To48ElementsAreRefused) {
+  EXPECT_EQ(*ByteSize(DType::kFloat64, std::vector<int64_t>{int64_t{1} << 24, int64_t{1} << 24}), size_t{1} << 51);
+  const Status status = Tensor::Allocate(DType::kFloat64, {int64_t{1} << 24, int64_t{1} << 25}).status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), "shape [16777216,33554432] has a negative extent or more than 281474976710656 elements");
+  EXPECT_EQ(Tensor::Allocate(DType::kUint8, {0, int64_t{1} << 31, int64_t{1} << 31}).status().code(),
             StatusCode::kInvalidArgument);
 }
 
