@@ -1,8 +1,8 @@
 // Builds and runs mutants of files: each is refused with an error that has a message, or runs within its limits.
 //
-//   mutants --count 10000 [--seed 1] [--last-extent 1] [--save FOLDER] [--delegate NAME] FILE...
+//   mutants --count 10000 [--seed 1] [--extent SYMBOL=N]... [--save FOLDER] [--delegate NAME] FILE...
 //
-// --last-extent is that of inputs whose last dimension is dynamic; other dynamic dimensions have one of 1.
+// Dynamic dimensions have an extent of 1, or that of their symbol.
 // Models run on the CPU, or on a delegate of the installation's plugins, in process, and the CPU.
 // A file is a model of any format, or a configuration (.yaml). The mutants of a file are the same for a seed
 // everywhere. They run in a child process, so that one which ends it is named, saved and followed by the next.
@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <random>
 #include <string>
 #include <string_view>
@@ -33,7 +34,7 @@ using Bytes = std::vector<char>;
 
 // Shared with the child, which may end anywhere.
 struct Progress {
-  size_t next, refused, ran, failed, wrong;
+  size_t next, refused, built, ran, failed, wrong;
 };
 
 // A mutant that takes longer is a hang: all limits of a run and of a load together are shorter.
@@ -79,16 +80,26 @@ Bytes Mutated(const Bytes& file, const Bytes& other, std::mt19937_64& random) {
   return mutant;
 }
 
-// The shape with small extents where it has none: `last` for the last dimension, 1 for the others.
-Shape Concrete(const Shape& shape, int64_t last) {
-  Shape concrete = shape;
-  if (!concrete.empty() && concrete.back() < 0) concrete.back() = last;
-  for (int64_t& extent : concrete)
-    if (extent < 0) extent = 1;
+struct Options {
+  size_t count = 0;
+  uint64_t seed = 1;
+  std::map<std::string, int64_t> extents;  // by symbol
+  std::string save, delegate, model;
+  std::vector<std::string> files;
+};
+
+Shape ConcreteShape(const TensorInfo& input, const Options& options) {
+  Shape concrete = input.shape;
+  for (size_t i = 0; i < concrete.size(); ++i) {
+    if (concrete[i] >= 0) continue;
+    const auto found = options.extents.find(input.dims[i]);
+    concrete[i] = found == options.extents.end() ? 1 : found->second;
+  }
   return concrete;
 }
 
-enum class Outcome { kRefused, kRan, kFailed, kWrong };
+// kBuilt: the model was built, but has inputs that are no tensors or too large.
+enum class Outcome { kRefused, kBuilt, kRan, kFailed, kWrong };
 
 Outcome Refused(const Status& status) {
   if (!status.message().empty()) return Outcome::kRefused;
@@ -96,14 +107,14 @@ Outcome Refused(const Status& status) {
   return Outcome::kWrong;
 }
 
-Outcome RunModel(const Model& model, int64_t last_extent) {
+Outcome RunModel(const Model& model, const Options& options) {
   Result<Session> session = model.CreateSession();
   if (!session.ok()) return Refused(session.status());
   std::vector<Tensor> inputs, outputs;
   for (const TensorInfo& input : model.inputs()) {
-    if (input.kind != ValueKind::kTensor) return Outcome::kRan;
-    Result<Tensor> tensor = Tensor::Allocate(input.dtype, Concrete(input.shape, last_extent));
-    if (!tensor.ok() || tensor->byte_size() > size_t{64} << 20) return Outcome::kRan;  // larger than a test can give
+    if (input.kind != ValueKind::kTensor) return Outcome::kBuilt;
+    Result<Tensor> tensor = Tensor::Allocate(input.dtype, ConcreteShape(input, options));
+    if (!tensor.ok() || tensor->byte_size() > size_t{64} << 20) return Outcome::kBuilt;
     if (tensor->byte_size() != 0) std::memset(tensor->mutable_data(), 0, tensor->byte_size());
     inputs.push_back(*std::move(tensor));
   }
@@ -112,13 +123,13 @@ Outcome RunModel(const Model& model, int64_t last_extent) {
   return Refused(status) == Outcome::kWrong ? Outcome::kWrong : Outcome::kFailed;
 }
 
-Outcome TryModel(const Bytes& mutant, const Context& context, int64_t last_extent) {
+Outcome TryModel(const Bytes& mutant, const Context& context, const Options& options) {
   Model model;
   const Status built = model.Build(mutant.data(), mutant.size(), ModelType::kAuto, context);
-  return built.ok() ? RunModel(model, last_extent) : Refused(built);
+  return built.ok() ? RunModel(model, options) : Refused(built);
 }
 
-Outcome TryConfiguration(const Bytes& mutant, const std::string& model) {
+Outcome TryConfiguration(const Bytes& mutant, const Options& options) {
   const Result<Context> context = Context::FromYamlText("mutant.yaml", std::string(mutant.begin(), mutant.end()));
   if (!context.ok()) return Refused(context.status());
   if (Context::FromYamlText("again.yaml", context->ShowConfig()).status().code() != StatusCode::kOk) {
@@ -126,8 +137,8 @@ Outcome TryConfiguration(const Bytes& mutant, const std::string& model) {
     return Outcome::kWrong;
   }
   Model built;
-  const Status status = built.Build(model, *context);
-  return status.ok() ? RunModel(built, 1) : Refused(status);
+  const Status status = built.Build(options.model, *context);
+  return status.ok() ? RunModel(built, options) : Refused(status);
 }
 
 Bytes ReadFile(const std::string& path) {
@@ -138,14 +149,6 @@ Bytes ReadFile(const std::string& path) {
   }
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
-
-struct Options {
-  size_t count = 0;
-  uint64_t seed = 1;
-  int64_t last_extent = 1;
-  std::string save, delegate, model;
-  std::vector<std::string> files;
-};
 
 Bytes MutantOf(const Bytes& file, const Bytes& other, uint64_t seed, size_t index) {
   std::mt19937_64 random(seed * 1000003 + index);
@@ -163,9 +166,8 @@ Bytes MutantOf(const Bytes& file, const Bytes& other, uint64_t seed, size_t inde
   for (; progress.next < options.count; ++progress.next) {
     alarm(kHangSeconds);
     const Bytes mutant = MutantOf(file, other, options.seed, progress.next);
-    const Outcome outcome =
-        is_yaml ? TryConfiguration(mutant, options.model) : TryModel(mutant, context, options.last_extent);
-    size_t* const counts[] = {&progress.refused, &progress.ran, &progress.failed, &progress.wrong};
+    const Outcome outcome = is_yaml ? TryConfiguration(mutant, options) : TryModel(mutant, context, options);
+    size_t* const counts[] = {&progress.refused, &progress.built, &progress.ran, &progress.failed, &progress.wrong};
     ++*counts[static_cast<size_t>(outcome)];
     if (outcome == Outcome::kWrong) std::fprintf(stderr, "%s: mutant %zu is wrong\n", path.c_str(), progress.next);
   }
@@ -205,24 +207,38 @@ bool RunFile(const Options& options, const std::string& path, const Bytes& other
     Save(options, path, progress->next, MutantOf(file, other, options.seed, progress->next));
     ++progress->next;
   }
-  std::printf("%s: %zu mutants: %zu refused, %zu ran, %zu failed while they ran, %zu wrong, %zu ended the process\n",
-              path.c_str(), options.count, progress->refused, progress->ran, progress->failed, progress->wrong, ends);
+  std::printf(
+      "%s: %zu mutants: %zu refused, %zu only built, %zu ran, %zu failed while they ran, %zu wrong, %zu ended "
+      "the process\n",
+      path.c_str(), options.count, progress->refused, progress->built, progress->ran, progress->failed, progress->wrong,
+      ends);
   const bool good = ends == 0 && progress->wrong == 0 && progress->refused != 0 && progress->ran != 0;
   munmap(progress, sizeof(Progress));
   return good;
 }
 
+// Whether the text is SYMBOL=N, an extent to give.
+bool ReadExtent(const std::string& text, Options& options) {
+  const size_t equals = text.rfind('=');
+  if (equals == std::string::npos) return false;
+  char* end = nullptr;
+  const int64_t extent = std::strtoll(text.c_str() + equals + 1, &end, 10);
+  options.extents[text.substr(0, equals)] = extent;
+  return *end == '\0' && extent > 0;
+}
+
 int Main(int count, char** arguments) {
   Options options;
   options.model = DEPUTY_TEST_DIGITS;
+  bool usable = true;
   for (int i = 1; i < count; ++i) {
     const std::string argument = arguments[i];
     if (argument == "--count" && i + 1 < count)
       options.count = std::strtoull(arguments[++i], nullptr, 10);
     else if (argument == "--seed" && i + 1 < count)
       options.seed = std::strtoull(arguments[++i], nullptr, 10);
-    else if (argument == "--last-extent" && i + 1 < count)
-      options.last_extent = std::strtoll(arguments[++i], nullptr, 10);
+    else if (argument == "--extent" && i + 1 < count)
+      usable &= ReadExtent(arguments[++i], options);
     else if (argument == "--save" && i + 1 < count)
       options.save = arguments[++i];
     else if (argument == "--delegate" && i + 1 < count)
@@ -230,9 +246,10 @@ int Main(int count, char** arguments) {
     else
       options.files.push_back(argument);
   }
-  if (options.count == 0 || options.files.empty()) {
+  if (!usable || options.count == 0 || options.files.empty()) {
     std::fprintf(stderr,
-                 "usage: mutants --count N [--seed S] [--last-extent N] [--save FOLDER] [--delegate NAME] FILE...\n");
+                 "usage: mutants --count N [--seed S] [--extent SYMBOL=N]... [--save FOLDER] [--delegate NAME] "
+                 "FILE...\n");
     return 2;
   }
   // For what configurations cache.

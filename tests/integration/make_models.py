@@ -109,6 +109,12 @@ def branches():
     return onnx.model(nodes, inputs, [onnx.value_info("y", extents)])
 
 
+def blocks_of_two():
+    """One node that takes even extents only."""
+    return onnx.model([onnx.node("SpaceToDepth", ["x"], ["y"], "blocks", blocksize=2)],
+                      [onnx.value_info("x", [1, 1, "h", "w"])], [onnx.value_info("y", [1, 4, "i", "j"])])  # fmt: skip
+
+
 def long_pool():
     """One node that keeps a CPU busy for much longer than any test may take."""
     node = onnx.node("LpPool", ["x"], ["y"], "the pool", kernel_shape=[512, 512], p=3)
@@ -251,7 +257,7 @@ def main():
     for name, make in {"tutorial": tutorial, "tutorial_cut": tutorial_cut, "small": small,
                        "two_inputs": two_inputs, "values": values, "many_outputs": many_outputs,
                        "unprintable_outputs": unprintable_outputs, "relu": relu,
-                       "branches": branches, "long_pool": long_pool, "pyramid": pyramid,
+                       "branches": branches, "blocks_of_two": blocks_of_two, "long_pool": long_pool, "pyramid": pyramid,
                        "unsteady_norm": unsteady_norm, "counting": counting, "wide": wide, "open_rows": open_rows,
                        "expanding": expanding, "filters": filters, "nested": lambda: nested(32),
                        "chain": lambda: chain(20000)}.items():
