@@ -141,7 +141,8 @@ class RealModel : public testing::TestWithParam<std::string> {};
 
 TEST_P(RealModel, RunsWithoutAllocation) {
   const fs::path folder = fs::path(DEPUTY_TEST_DATA) / "models" / GetParam();
-  if (!fs::exists(folder / "model.onnx")) GTEST_SKIP() << folder << " is not here";
+  if (!fs::exists(folder / "model.onnx"))
+    GTEST_SKIP() << folder << " is not here; set DEPUTY_TEST_DATA to a folder with models/";
   Model model;
   const Status status = model.Build(folder / "model.onnx", TwoThreads());
   ASSERT_TRUE(status.ok()) << status.ToString();
