@@ -19,7 +19,7 @@ sys.path.insert(0, str(TESTS / "fuzz"))
 import coverage_table  # noqa: E402
 
 PAGE = "faults/COVERAGE.md"
-CASES = 154
+CASES = 176
 STATES = ("tested", "partly", "open", "not applicable")
 HEAD = ["number", "P0", "case", "tests", "state", "missing, or reason"]
 # Folders whose files name numbers without being tests of them.
@@ -129,7 +129,7 @@ def self_test():
     planted = {
         "there is no row for 8": page.replace(row + "\n", ""),
         "there are 2 rows for 8": page.replace(row, row + "\n" + row),
-        "155 is no case": page.replace(row, row.replace("| 8 |", "| 155 |")),
+        "177 is no case": page.replace(row, row.replace("| 8 |", "| 177 |")),
         "'R8_*'": page.replace(row, row.replace("wire_test.cpp", "sparse_test.cpp")),
         "does not have it": page.replace(row, row.replace("import/wire_test.cpp", "import/sparse_test.cpp")),
         "there is no file": page.replace(row, row.replace("wire_test", "wired_test")),
@@ -139,7 +139,7 @@ def self_test():
         "tests are for": page.replace(never, never.replace("| not applicable |", "| partly |")),
         "neither P0": page.replace(row, row.replace("| 8 | |", "| 8 | P9 |").replace("| 8 |  |", "| 8 | P9 |")),
         "no name": page.replace(row, re.sub(r"^(\| 8 \|[^|]*\|)[^|]*", r"\1 ", row)),
-        "the counts are": re.sub(r"(?m)^154 cases: \d+", "154 cases: 0", page),
+        "the counts are": re.sub(r"(?m)^176 cases: \d+", "176 cases: 0", page),
         "cells, not": page.replace(row, row + " one more |"),
         "no row of numbers for dpm": re.sub(r"(?m)^(\| `dpm` \|) [\d,]+", r"\1 many", page),
         "dpn is no target": page.replace("| `dpm` |", "| `dpn` |"),
