@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/printable.hpp"
+#include "graph/definition.hpp"
 #include "graph/graph.hpp"
 #include "graph/inference.hpp"
 #include "graph/loop_form.hpp"
@@ -91,7 +92,8 @@ class Walk {
   Status Visit(Node node) {
     ++budget_.visits;
     const bool repeats = node.kind() == OpKind::kLoop || node.kind() == OpKind::kScan;
-    Status status = node.kind() == OpKind::kIf ? VisitIf(node) : repeats ? VisitLoop(node) : VisitPlain(node);
+    Status status = CheckInputs(node);
+    if (status.ok()) status = node.kind() == OpKind::kIf ? VisitIf(node) : repeats ? VisitLoop(node) : VisitPlain(node);
     if (status.ok()) return status;
     // The message may quote the model.
     const std::string type = "(" + Printable(node.primitive.op_type()) + ")";
@@ -99,19 +101,32 @@ class Walk {
         .At(node.name.empty() ? "node " + type : "node '" + Printable(node.name) + "' " + type);
   }
 
-  Status VisitPlain(Node& node) {
-    bool known = true;
+  // What a plugin is shown has passed this check.
+  Status CheckInputs(const Node& node) {
+    const std::span<const ValueType> inputs = InputTypes(node);
+    DEPUTY_RETURN_IF_ERROR(CheckAttributes(node.primitive, inputs));
+    return CheckElementTypes(node.primitive, inputs, {});
+  }
+
+  // Valid until the next call.
+  std::span<const ValueType> InputTypes(const Node& node) {
     const size_t count = node.inputs.size();
     if (types_.size() < count) types_.resize(count);  // assigned, not made anew, so that they keep their memory
+    for (size_t i = 0; i < count; ++i) types_[i] = InputType(node, i);
+    return {types_.data(), count};
+  }
+
+  Status VisitPlain(Node& node) {
+    bool known = true;
+    const std::span<const ValueType> inputs = InputTypes(node);
     constants_.clear();
-    for (size_t i = 0; i < count; ++i) {
-      const ValueId id = node.inputs[i];
-      types_[i] = id == kNone ? ValueType() : graph_.values[id].type;
+    for (const ValueId id : node.inputs) {
       constants_.push_back(id == kNone ? Tensor() : graph_.values[id].constant);
       known = known && (id == kNone || graph_.values[id].is_constant());
     }
-    InferenceContext context(node, {types_.data(), count}, constants_, shapes_.InputsOf(node));
+    InferenceContext context(node, inputs, constants_, shapes_.InputsOf(node));
     DEPUTY_RETURN_IF_ERROR(InferNode(context));
+    DEPUTY_RETURN_IF_ERROR(CheckElementTypes(node.primitive, inputs, context.outputs()));
     if (node.kind() == OpKind::kOther && options_.foreign && AreTensors(node.inputs)) {
       Status status = options_.foreign(context);
       if (!status.ok() && status.code() != StatusCode::kNotSupported) return status;

@@ -31,9 +31,12 @@ constexpr DTypeSet kSmall19 =
 constexpr DTypeSet kInt4s = Bit(DType::kUint4) | Bit(DType::kInt4);
 constexpr DTypeSet kSmall21 = kSmall19 | kInt4s;
 constexpr DTypeSet kSmall23 = kSmall21 | Bit(DType::kFloat4E2M1), kSmall24 = kSmall23 | Bit(DType::kFloat8E8M0);
-constexpr DTypeSet kSmall25 = kSmall24 | Bit(DType::kUint2) | Bit(DType::kInt2);
+constexpr DTypeSet kFloat8E4M3FN = Bit(DType::kFloat8E4M3FN), kFloat8E8M0 = Bit(DType::kFloat8E8M0),
+                   kInt2s = Bit(DType::kUint2) | Bit(DType::kInt2);
+constexpr DTypeSet kSmall25 = kSmall24 | kInt2s;
 constexpr bool kChanged = true, kExtended = false;
 constexpr int32_t kStillThere = INT32_MAX;
+constexpr int64_t kMaxInt32 = INT32_MAX, kMaxInt64 = INT64_MAX;
 
 using Defaults = std::pair<std::optional<int64_t>, std::optional<std::string_view>>;
 constexpr Defaults DefaultInt(int64_t value) { return {value, std::nullopt}; }
@@ -44,13 +47,14 @@ constexpr Defaults DefaultFloats(std::initializer_list<float>) { return {}; }
 constexpr Defaults DefaultStrings(std::initializer_list<std::string_view>) { return {}; }
 constexpr Defaults DefaultTensor(std::nullptr_t) { return {}; }
 
-constexpr OperatorAttribute Attribute(std::string_view name, int32_t since, int32_t until, const Defaults& defaults) {
-  return {name, since, until, defaults.first, defaults.second};
+constexpr OperatorAttribute Attribute(std::string_view name, AttributeKind kind, int32_t since, int32_t until,
+                                      const Defaults& defaults) {
+  return {name, kind, since, until, defaults.first, defaults.second};
 }
 
 // The list expands to code through the macros.
 // clang-format off
-// One array of definitions and one of attributes per operator; the sentinel lets operators without attributes compile.
+// Arrays per operator; a sentinel lets those without elements compile.
 #define DEPUTY_OPERATOR_BEGIN(name, ...) constexpr OperatorDefinition k##name##Definitions[] = {
 #define DEPUTY_DEFINITION(name, since, change, types) {since, change, types},
 #define DEPUTY_OPERATOR_END(name) \
@@ -60,18 +64,55 @@ constexpr OperatorAttribute Attribute(std::string_view name, int32_t since, int3
 
 #define DEPUTY_OPERATOR_BEGIN(name, ...) constexpr OperatorAttribute k##name##Attributes[] = {
 #define DEPUTY_ATTRIBUTE(name, kind, attribute, since, until, ...) \
-  Attribute(#attribute, since, until, Default##kind(__VA_ARGS__)),
+  Attribute(#attribute, AttributeKind::k##kind, since, until, Default##kind(__VA_ARGS__)),
 #define DEPUTY_FORMER_ATTRIBUTE DEPUTY_ATTRIBUTE
+#define DEPUTY_OPERATOR_END(name)            \
+  {"", AttributeKind::kInt, 0, 0, {}, {}}    \
+  }                                          \
+  ;
+#include "schema/operators.inc"
+
+#define DEPUTY_OPERATOR_BEGIN(name, ...) constexpr std::string_view k##name##Inputs = ""
+#define DEPUTY_INPUTS(name, operands) operands ", "
+#define DEPUTY_OPERATOR_END(name) ;
+#include "schema/operators.inc"
+
+#define DEPUTY_OPERATOR_BEGIN(name, ...) constexpr std::string_view k##name##Outputs = ""
+#define DEPUTY_OUTPUTS(name, operands) operands ", "
+#define DEPUTY_OPERATOR_END(name) ;
+#include "schema/operators.inc"
+
+#define DEPUTY_OPERATOR_BEGIN(name, ...) constexpr TypeVariable k##name##Variables[] = {
+#define DEPUTY_TYPES(name, variable, types) {#variable, types},
 #define DEPUTY_OPERATOR_END(name) \
-  {"", 0, 0, {}, {}}              \
+  {"", 0}                         \
   }                               \
   ;
 #include "schema/operators.inc"
 
+#define DEPUTY_OPERATOR_BEGIN(name, ...) constexpr AttributeRule k##name##Rules[] = {
+#define DEPUTY_REQUIRED(name, attribute, since) {#attribute, AttributeRule::Aspect::kRequired, since},
+#define DEPUTY_VALUES(name, attribute, length, least, most) \
+  {#attribute, AttributeRule::Aspect::kValues, 0, ListLength::length, least, most},
+#define DEPUTY_WORDS(name, attribute, words) \
+  {#attribute, AttributeRule::Aspect::kWords, 0, ListLength::kScalar, 0, 0, words},
+#define DEPUTY_OPERATOR_END(name)         \
+  {"", AttributeRule::Aspect::kRequired}  \
+  }                                       \
+  ;
+#include "schema/operators.inc"
+
+// Without the sentinel.
+template <class T, size_t kCount>
+constexpr std::span<const T> Listed(const T (&rows)[kCount]) {
+  return std::span<const T>(rows, kCount - 1);
+}
+
 constexpr OperatorInfo kOperators[] = {
-#define DEPUTY_OPERATOR_BEGIN(name, domain, min_inputs, max_inputs, min_outputs, max_outputs)                  \
-  {schema::OperatorType(#name), domain, min_inputs, max_inputs, min_outputs, max_outputs, std::span(k##name##Definitions),           \
-   std::span<const OperatorAttribute>(k##name##Attributes, std::size(k##name##Attributes) - 1)},
+#define DEPUTY_OPERATOR_BEGIN(name, domain, min_inputs, max_inputs, min_outputs, max_outputs)                \
+  {schema::OperatorType(#name), domain, min_inputs, max_inputs, min_outputs, max_outputs,                    \
+   std::span(k##name##Definitions), k##name##Inputs, k##name##Outputs, Listed(k##name##Variables),           \
+   Listed(k##name##Attributes), Listed(k##name##Rules)},
 #include "schema/operators.inc"
 };
 // clang-format on

@@ -29,8 +29,11 @@ struct OperatorDefinition {
   DTypeSet types;  // of the main type variable
 };
 
+enum class AttributeKind : uint8_t { kInt, kFloat, kString, kInts, kFloats, kStrings, kTensor };
+
 struct OperatorAttribute {
   std::string_view name;
+  AttributeKind kind;
   int32_t since_version;
   int32_t until_version;  // first definition without it; INT32_MAX while it exists
   // The default, for attributes that are a number or a word.
@@ -38,12 +41,44 @@ struct OperatorAttribute {
   std::optional<std::string_view> default_text;
 };
 
+// A type variable of the operands, other than the main one.
+struct TypeVariable {
+  std::string_view name;
+  DTypeSet types;
+};
+
+// How many values an attribute of integers has.
+enum class ListLength : uint8_t {
+  kAnyLength,
+  kScalar,  // no list
+  kTwo,
+  kThree,
+  kFour,
+  kPerAxis,         // of the first input
+  kPerSpatialAxis,  // of the first input: all but its first two axes
+  kTwicePerSpatialAxis,
+};
+
+// What the definitions say of the values of an attribute; one aspect each.
+struct AttributeRule {
+  enum class Aspect : uint8_t { kRequired, kValues, kWords };
+  std::string_view attribute;
+  Aspect aspect;
+  int32_t since_version = 0;  // kRequired: the first definition that requires it
+  ListLength length = ListLength::kAnyLength;
+  int64_t least = 0, most = 0;  // of each value
+  std::string_view words = {};  // separated by blanks
+};
+
 struct OperatorInfo {
   std::string_view name;
   std::string_view domain;
   uint32_t min_inputs, max_inputs, min_outputs, max_outputs;
   std::span<const OperatorDefinition> definitions;  // oldest first
+  std::string_view inputs, outputs;                 // operands as in the list: "X T, W T, "
+  std::span<const TypeVariable> variables;
   std::span<const OperatorAttribute> attributes;
+  std::span<const AttributeRule> rules;
 
   int32_t newest() const { return definitions.back().since_version; }
   // The definition that an opset has; null when the operator is newer.

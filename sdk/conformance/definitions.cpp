@@ -24,7 +24,9 @@ constexpr uint32_t kInt4s = Bit(DEPUTY_DTYPE_UINT4) | Bit(DEPUTY_DTYPE_INT4);
 constexpr uint32_t kSmall21 = kSmall19 | kInt4s;
 constexpr uint32_t kSmall23 = kSmall21 | Bit(DEPUTY_DTYPE_FLOAT4E2M1),
                    kSmall24 = kSmall23 | Bit(DEPUTY_DTYPE_FLOAT8E8M0);
-constexpr uint32_t kSmall25 = kSmall24 | Bit(DEPUTY_DTYPE_UINT2) | Bit(DEPUTY_DTYPE_INT2);
+constexpr uint32_t kFloat8E4M3FN = Bit(DEPUTY_DTYPE_FLOAT8E4M3FN), kFloat8E8M0 = Bit(DEPUTY_DTYPE_FLOAT8E8M0),
+                   kInt2s = Bit(DEPUTY_DTYPE_UINT2) | Bit(DEPUTY_DTYPE_INT2);
+constexpr uint32_t kSmall25 = kSmall24 | kInt2s;
 constexpr bool kChanged = true, kExtended = false;
 constexpr int32_t kStillThere = INT32_MAX;
 

@@ -1,9 +1,10 @@
 """Reads operators.inc, and compares two of its versions: the definitions that plugins know stay.
 
 A line that is there stays as it is, with three exceptions, which go with a newer definition that is appended to the
-same operator: the counts of inputs and outputs may widen, an attribute may end with that definition (kStillThere
-becomes its since_version), or change its kind with it (the line becomes that of a former attribute). None of them
-changes anything for the definitions that a plugin knows.
+same operator: the counts of inputs and outputs may widen, with operands behind the known ones, other element types and
+other rules for attributes; an attribute may end with that definition (kStillThere becomes its since_version), or change
+its kind with it (the line becomes that of a former attribute). None of them changes anything for the definitions that a
+plugin knows.
 """
 
 import re
@@ -17,10 +18,19 @@ PARAMETERS = {
     "DEPUTY_DEFINITION": "(name, since, change, types)",
     "DEPUTY_ATTRIBUTE": "(name, kind, attribute, since, until, ...)",
     "DEPUTY_FORMER_ATTRIBUTE": "(name, kind, attribute, since, until, ...)",
+    "DEPUTY_INPUTS": "(name, operands)",
+    "DEPUTY_OUTPUTS": "(name, operands)",
+    "DEPUTY_TYPES": "(name, variable, types)",
+    "DEPUTY_REQUIRED": "(name, attribute, since)",
+    "DEPUTY_VALUES": "(name, attribute, length, least, most)",
+    "DEPUTY_WORDS": "(name, attribute, words)",
     "DEPUTY_OPERATOR_END": "(name)",
 }
 COUNT = re.compile(rf"\d+|{VARIADIC}")
 TYPES = re.compile(r"k\w+(?: \| k\w+)*")
+OPERAND = re.compile(r"\w+ ~?\w+(?:\.\.\.)?")
+LENGTHS = ("kAnyLength", "kScalar", "kTwo", "kThree", "kFour", "kPerAxis", "kPerSpatialAxis", "kTwicePerSpatialAxis")
+BOUND = re.compile(r"\d+|kMaxInt32|kMaxInt64")
 INTEGER, REAL, TEXT = r"-?\d+", r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?f", r'"[^"\\]*"'
 
 
@@ -42,6 +52,13 @@ class Operator(NamedTuple):
     definitions: list  # (since_version, change, types)
     attributes: dict  # name: (kind, since, until, default)
     former: dict  # the same
+    operands: dict  # "inputs", "outputs": ["name type"]
+    types: dict  # type variable: element types
+    rules: dict  # (attribute, "required", "values" or "words"): text
+
+
+def empty(domain, counts):
+    return Operator(domain, counts, [], {}, {}, {"inputs": [], "outputs": []}, {}, {})
 
 
 def arguments(text):
@@ -75,12 +92,18 @@ class Reader:
             if self.name or name in self.operators or not re.fullmatch(r"[A-Za-z]\w*", name) or \
                     not re.fullmatch(r'"[\w.]*"', domain) or len(counts) != 4 or not all(map(COUNT.fullmatch, counts)):
                 raise ValueError
-            self.operators[name] = Operator(domain, tuple(counts), [], {}, {})
+            self.operators[name] = empty(domain, tuple(counts))
             self.name = name
         elif name != self.name:
             raise ValueError
         elif macro == "DEPUTY_DEFINITION":
             self.definition(*values)
+        elif macro in ("DEPUTY_INPUTS", "DEPUTY_OUTPUTS"):
+            self.operands(macro.partition("_")[2].lower(), *values)
+        elif macro == "DEPUTY_TYPES":
+            self.types(*values)
+        elif macro in ("DEPUTY_REQUIRED", "DEPUTY_VALUES", "DEPUTY_WORDS"):
+            self.rule(macro.partition("_")[2].lower(), *values)
         elif macro == "DEPUTY_OPERATOR_END":
             if values or not self.operators[name].definitions:
                 raise ValueError
@@ -107,6 +130,29 @@ class Reader:
                 made and int(since) <= made[-1][0]:
             raise ValueError
         made.append((int(since), change, types))
+
+    def operands(self, noun, text):
+        added = re.fullmatch(TEXT, text)[0].strip('"').split(", ")
+        if not all(map(OPERAND.fullmatch, added)):
+            raise ValueError
+        self.operators[self.name].operands[noun] += added
+
+    def types(self, variable, types):
+        known = self.operators[self.name].types
+        if variable in known or not re.fullmatch(r"\w+", variable) or not TYPES.fullmatch(types):
+            raise ValueError
+        known[variable] = types
+
+    def rule(self, aspect, attribute, *values):
+        operator = self.operators[self.name]
+        known = operator.attributes.get(attribute) or operator.former.get(attribute)
+        fits = {"required": lambda since: int(since) in [definition[0] for definition in operator.definitions],
+                "values": lambda length, least, most: length in LENGTHS and BOUND.fullmatch(least) and
+                BOUND.fullmatch(most) and (known[0] == "Int") == (length == "kScalar") and known[0] in ("Int", "Ints"),
+                "words": lambda words: re.fullmatch(TEXT, words) and known[0] == "String"}
+        if not known or (attribute, aspect) in operator.rules or not fits[aspect](*values):
+            raise ValueError
+        operator.rules[attribute, aspect] = " ".join(values)
 
     def attribute(self, macro, kind, attribute, since, until, default):
         operator = self.operators[self.name]
@@ -170,6 +216,13 @@ def compare(old, new):
             renewed = is_now and ended(was, former, appended) and is_now[1] == former[2]
             if is_now != was and not ended(was, is_now, appended) and not renewed:
                 wrong.append(f"{name}.{attribute} was {was}, is {is_now or 'gone'}")
+        for noun, was in operator.operands.items():
+            is_now = now.operands[noun]
+            if is_now[:len(was)] != was or was and is_now != was and not appended:
+                wrong.append(f"{name}: {noun} {', '.join(was)} are {', '.join(is_now)}")
+        for what, was, is_now in (("types", operator.types, now.types), ("rules", operator.rules, now.rules)):
+            if was != is_now and not appended and (operator.operands["outputs"] or was):
+                wrong.append(f"{name}: {what} {was} are {is_now}")
         wrong += [f"{name}.{attribute} was {was} before it changed, is {now.former.get(attribute, 'gone')}"
                   for attribute, was in operator.former.items() if now.former.get(attribute) != was]
     return wrong

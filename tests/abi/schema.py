@@ -15,6 +15,10 @@ One line for each thing:
   definition Add 14 kExtended kNumericBf16                  since_version, change, types
   attribute Add.axis Int 1 7 0                              kind, since, until, default
   former Cast.to String 1 6 ""                              the form of an attribute before it changed its kind
+  inputs Add A T, B T                                       operands with their types or type variables
+  outputs Add C T
+  types Attention.T2 kFloatsBf16                            element types of a type variable
+  rule Cast.to required 1                                   what values an attribute may have
 
 The readers know the part of the two languages that these files use, and fail on everything else.
 """
@@ -60,8 +64,11 @@ def write(schema):
     for name, operator in schema.operators.items():
         lines.append(f"operator {name} {operator.domain} {' '.join(operator.counts)}")
         lines += [f"definition {name} {since} {change} {types}" for since, change, types in operator.definitions]
+        lines += [f"{noun} {name} {', '.join(operands)}" for noun, operands in operator.operands.items() if operands]
+        lines += [f"types {name}.{variable} {types}" for variable, types in operator.types.items()]
         for kind, attributes in (("attribute", operator.attributes), ("former", operator.former)):
             lines += [f"{kind} {name}.{attribute} {' '.join(parts)}" for attribute, parts in attributes.items()]
+        lines += [f"rule {name}.{attribute} {aspect} {text}" for (attribute, aspect), text in operator.rules.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -85,10 +92,17 @@ def parse(text, source):
                 schema.tables[owner][member] = rest[0]
             elif kind == "operator":
                 domain, *counts = rest[0].split(" ")
-                schema.operators[name] = operators.Operator(domain, tuple(counts), [], {}, {})
+                schema.operators[name] = operators.empty(domain, tuple(counts))
             elif kind == "definition":
                 since, change, types = rest[0].split(" ", 2)
                 schema.operators[name].definitions.append((int(since), change, types))
+            elif kind in ("inputs", "outputs"):
+                schema.operators[name].operands[kind] += rest[0].split(", ")
+            elif kind == "types":
+                schema.operators[owner].types[member] = rest[0]
+            elif kind == "rule":
+                aspect, _, text = rest[0].partition(" ")
+                schema.operators[owner].rules[member, aspect] = text
             elif kind in ("attribute", "former"):
                 held = schema.operators[owner]
                 (held.attributes if kind == "attribute" else held.former)[member] = tuple(rest[0].split(" ", 3))

@@ -11,6 +11,9 @@ ENUM = re.compile(r"enum (\w+) : (\w+) \{([^}]*)\}")
 OPERATOR = re.compile(r"^DEPUTY_OPERATOR_BEGIN\((\w+), ([^\n]*)\)\n.*?^DEPUTY_OPERATOR_END\(\1\)\n", re.M | re.S)
 DEFINITION = re.compile(r"^  DEPUTY_DEFINITION\((\w+), (\d+), (\w+), ([^\n]*)\)\n", re.M)
 ATTRIBUTE = re.compile(r"^  DEPUTY_ATTRIBUTE\((\w+), (\w+), (\w+), (\d+), (\w+), ([^\n]*)\)\n", re.M)
+OPERANDS = re.compile(r'^  DEPUTY_(?:IN|OUT)PUTS\((\w+), "(\w+) (~?\w+)', re.M)
+VARIABLE = re.compile(r"^  DEPUTY_TYPES\((\w+), (\w+), ([^\n]*)\)\n", re.M)
+RULE = re.compile(r"^  DEPUTY_(REQUIRED|VALUES|WORDS)\((\w+), (\w+), ([^\n]*)\)\n", re.M)
 OTHER = {"Int": "77", "Float": "77.5f", "String": '"OTHER"', "Ints": "{77}", "Floats": "{77.5f}",
          "Strings": '{"OTHER"}'}
 
@@ -183,6 +186,26 @@ class SchemaEditor(Editor):
                  and int(item[2]) > int(attribute[4])]
         self.set_line(attribute, 5, self.choose(later))
 
+    def change_operands(self):
+        operands = self.choose(OPERANDS.finditer(self.listed()))
+        part = self.random.choice((2, 3))
+        self.what = operands[1]
+        self.set_line(operands, part, operands[part] + "x" if part == 2 else "float64")
+
+    def change_types_of_a_variable(self):
+        variable = self.choose(VARIABLE.finditer(self.listed()))
+        self.what = variable[1]
+        self.set_line(variable, 3, f"{variable[3]} | kOther")
+
+    def change_a_rule(self):
+        rule = self.choose(RULE.finditer(self.listed()))
+        self.what = f"{rule[2]}.{rule[3]}"
+        if rule[1] == "REQUIRED":
+            self.edit("operators.inc", (*rule.span(), ""))
+        else:
+            self.set_line(rule, 4, rule[4].replace("kMaxInt32", "7") if "kMaxInt32" in rule[4] else
+                          rule[4][:-1] + ' other"' if rule[1] == "WORDS" else rule[4][:-1] + "77")
+
     def put_an_operator_under_a_condition(self):
         operator = self.operator()
         self.edit("operators.inc", (operator.start(), operator.start(), "#if defined(NDEBUG)\n"),
@@ -254,7 +277,8 @@ HARMFUL = ("delete_schema_field", "swap_schema_fields", "insert_schema_field", "
            "append_required_schema_field", "change_schema_value", "change_type_of_a_schema_enum", "change_the_root",
            "use_an_unknown_declaration", "delete_operator", "change_domain", "change_counts", "delete_definition",
            "insert_older_definition", "change_definition", "delete_attribute", "change_attribute",
-           "end_attribute_with_a_known_definition", "put_an_operator_under_a_condition")
+           "end_attribute_with_a_known_definition", "change_operands", "change_types_of_a_variable",
+           "change_a_rule", "put_an_operator_under_a_condition")
 LEGAL = ("append_schema_field", "append_schema_value", "append_schema_table", "reword_a_comment_of_the_schema",
          "rewrap_the_schema", "append_operator", "append_definition", "append_attribute",
          "append_definition_that_ends_an_attribute")

@@ -48,6 +48,12 @@ Status InferAs(InferenceContext& context, size_t first, size_t second, Inference
 // Sets the first output to the type of the first input, but for the element type.
 Status LikeInput(InferenceContext& context, DType dtype);
 
+// A scale or zero point is one value for its whole tensor (a scalar, or a list of one), or, of weights, also a list of
+// one for each of `count` channels; kUnknownDim: any number of them. `name` is that of the input in errors. An input
+// that is omitted or of unknown shape passes.
+Status CheckOneValue(const InferenceContext& context, size_t i, const char* name);
+Status CheckOneOrEach(const InferenceContext& context, size_t i, int64_t count, const char* name);
+
 // An extent that is unknown if the rank is, or has no such axis.
 inline int64_t DimOf(const ValueType& type, size_t axis) {
   return type.ranked && axis < type.dims.size() ? type.dims[axis] : kUnknownDim;

@@ -2,6 +2,8 @@
 // Those that extend another operator call its inference.
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <string>
 
 #include "graph/inference/functions.hpp"
 
@@ -27,6 +29,18 @@ ValueType Turned(ValueType type, bool batches, bool matrix) {
   if (type.ranked && dims.size() > 2 && batches) std::rotate(dims.begin(), dims.begin() + 1, dims.end() - 1);
   if (type.ranked && dims.size() > 1 && matrix) std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
   return type;
+}
+
+// Scales and zero points of a quantized operator, each of which is one value.
+Status CheckOneValueEach(const InferenceContext& context, std::initializer_list<size_t> inputs) {
+  for (const size_t i : inputs) DEPUTY_RETURN_IF_ERROR(CheckOneValue(context, i, std::to_string(i).c_str()));
+  return {};
+}
+
+// An operator with one input, its scale and zero point, and those of the output.
+Status LikeQuantized(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CheckOneValueEach(context, {1, 2, 3, 4}));
+  return LikeFirst(context);
 }
 
 Status InferTurnedProduct(InferenceContext& context) {
@@ -56,9 +70,9 @@ Status InferMicrosoft_FusedConv(InferenceContext& context) { return InferConv(co
 Status InferMicrosoft_FusedGemm(InferenceContext& context) { return InferGemm(context); }
 Status InferMicrosoft_FusedMatMul(InferenceContext& context) { return InferTurnedProduct(context); }
 Status InferMicrosoft_Gelu(InferenceContext& context) { return LikeFirst(context); }
-Status InferMicrosoft_QLinearLeakyRelu(InferenceContext& context) { return LikeFirst(context); }
-Status InferMicrosoft_QLinearSigmoid(InferenceContext& context) { return LikeFirst(context); }
-Status InferMicrosoft_QLinearSoftmax(InferenceContext& context) { return LikeFirst(context); }
+Status InferMicrosoft_QLinearLeakyRelu(InferenceContext& context) { return LikeQuantized(context); }
+Status InferMicrosoft_QLinearSigmoid(InferenceContext& context) { return LikeQuantized(context); }
+Status InferMicrosoft_QLinearSoftmax(InferenceContext& context) { return LikeQuantized(context); }
 Status InferMicrosoft_QuantizeLinear(InferenceContext& context) { return InferQuantizeLinear(context); }
 Status InferMicrosoft_QuickGelu(InferenceContext& context) { return LikeFirst(context); }
 Status InferMicrosoft_RotaryEmbedding(InferenceContext& context) { return LikeFirst(context); }
@@ -99,9 +113,19 @@ Status InferMicrosoft_MatMulNBits(InferenceContext& context) {
 }
 
 Status InferMicrosoft_MatMulIntegerToFloat(InferenceContext& context) {
+  const ValueType& b = context.input(1);
+  const int64_t columns = b.ranked && !b.dims.empty() ? b.dims.back() : kUnknownDim;
+  DEPUTY_RETURN_IF_ERROR(CheckOneValue(context, 2, "a_scale"));
+  DEPUTY_RETURN_IF_ERROR(CheckOneOrEach(context, 3, columns, "b_scale"));
+  DEPUTY_RETURN_IF_ERROR(CheckOneValue(context, 4, "a_zero_point"));
+  DEPUTY_RETURN_IF_ERROR(CheckOneOrEach(context, 5, columns, "b_zero_point"));
   return InferAs(context, 0, 1, InferMatMul, context.input(2).dtype);
 }
 Status InferMicrosoft_DynamicQuantizeMatMul(InferenceContext& context) {
+  const ValueType& b = context.input(1);
+  const int64_t columns = b.ranked && !b.dims.empty() ? b.dims.back() : kUnknownDim;
+  DEPUTY_RETURN_IF_ERROR(CheckOneOrEach(context, 2, columns, "b_scale"));
+  DEPUTY_RETURN_IF_ERROR(CheckOneOrEach(context, 3, columns, "b_zero_point"));
   return InferAs(context, 0, 1, InferMatMul, DType::kFloat32);
 }
 
@@ -116,14 +140,19 @@ Status InferMicrosoft_QGemm(InferenceContext& context) {
   if (!MergeDim(extent(a, turn_a ? 0 : 1), extent(b, turn_b ? 1 : 0)).ok())
     return Error(StatusCode::kModel, "shapes {} and {} are incompatible for matrix multiplication",
                  ShapeToString(a.dims), ShapeToString(b.dims));
+  DEPUTY_RETURN_IF_ERROR(CheckOneValueEach(context, {1, 2, 7, 8}));
+  const int64_t columns = extent(b, turn_b ? 0 : 1);
+  DEPUTY_RETURN_IF_ERROR(CheckOneOrEach(context, 4, columns, "b_scale"));
+  DEPUTY_RETURN_IF_ERROR(CheckOneOrEach(context, 5, columns, "b_zero_point"));
   const DType dtype = !context.has_input(7) ? DType::kFloat32 : context.has_input(8) ? context.input(8).dtype : a.dtype;
-  return context.Output(dtype, {extent(a, turn_a ? 1 : 0), extent(b, turn_b ? 0 : 1)});
+  return context.Output(dtype, {extent(a, turn_a ? 1 : 0), columns});
 }
 
 namespace {
 
 Status InferQuantizedPair(InferenceContext& context) {
   if (!context.has_input(3)) return Error(StatusCode::kModel, "input 'B' is missing");
+  DEPUTY_RETURN_IF_ERROR(CheckOneValueEach(context, {1, 2, 4, 5, 6, 7}));
   const ValueType &a = context.input(0), &b = context.input(3);
   if (!a.ranked || !b.ranked) return context.OutputUnranked(a.dtype);
   DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> dims, BroadcastDims(a.dims, b.dims));
@@ -132,6 +161,7 @@ Status InferQuantizedPair(InferenceContext& context) {
 
 // A pool whose channels may be the last axis.
 Status InferQuantizedPool(InferenceContext& context, InferenceFunction infer) {
+  DEPUTY_RETURN_IF_ERROR(CheckOneValueEach(context, {1, 2, 3, 4}));
   const bool last = context.primitive().GetInt("channels_last", 0) != 0;
   ValueType x = context.input(0);
   if (last && x.ranked && x.dims.size() > 2) std::rotate(x.dims.begin() + 1, x.dims.end() - 1, x.dims.end());
@@ -157,6 +187,14 @@ Status InferMicrosoft_QLinearConcat(InferenceContext& context) {
     return Error(StatusCode::kModel, "each tensor needs a scale and a zero point, got {} inputs",
                  context.input_count());
   const DType dtype = context.input(1).dtype;
+  DEPUTY_RETURN_IF_ERROR(CheckOneValueEach(context, {0, 1}));
+  for (size_t i = 2; i < context.input_count(); ++i) {
+    const bool is_scale = i % 3 == 0;
+    const DType expected = is_scale ? DType::kFloat32 : dtype, got = context.input(i).dtype;
+    if (got != expected && got != DType::kUndefined && expected != DType::kUndefined)
+      return Error(StatusCode::kModel, "input {} has element type {}, expected {}", i, NameOf(got), NameOf(expected));
+    if (i % 3 != 2) DEPUTY_RETURN_IF_ERROR(CheckOneValueEach(context, {i}));
+  }
   ValueType joined{dtype, false, {}};
   for (size_t i = 2; i < context.input_count(); i += 3) {
     const ValueType& part = context.input(i);

@@ -1,4 +1,7 @@
 // Inference of quantization and dequantization, and of the products of quantized integers.
+#include <algorithm>
+#include <string>
+
 #include "graph/inference/functions.hpp"
 #include "tensor/scale_layout.hpp"
 
@@ -57,11 +60,84 @@ Status InferDynamicQuantizeLinear(InferenceContext& context) {
   return LikeInput(context, DType::kUint8);
 }
 
-Status InferConvInteger(InferenceContext& context) { return InferAs(context, 0, 1, InferConv, DType::kInt32); }
-Status InferMatMulInteger(InferenceContext& context) { return InferAs(context, 0, 1, InferMatMul, DType::kInt32); }
-Status InferQLinearConv(InferenceContext& context) { return InferAs(context, 0, 3, InferConv, context.input(7).dtype); }
+Status CheckOneOrEach(const InferenceContext& context, size_t i, int64_t count, const char* name) {
+  if (!context.has_input(i) || !context.input(i).ranked) return {};
+  const std::vector<int64_t>& dims = context.input(i).dims;
+  if (dims.empty() || (dims.size() == 1 && (dims[0] < 0 || dims[0] == 1 || count == kUnknownDim || dims[0] == count)))
+    return {};
+  if (count == 1)
+    return Error(StatusCode::kModel, "input '{}' has shape {}, expected one value", name, ShapeToString(dims));
+  return Error(StatusCode::kModel, "input '{}' has shape {}, expected one value, or a list of {}", name,
+               ShapeToString(dims), count < 0 ? "one for each channel" : std::to_string(count));
+}
+
+Status CheckOneValue(const InferenceContext& context, size_t i, const char* name) {
+  return CheckOneOrEach(context, i, 1, name);
+}
+
+namespace {
+
+// A scale or zero point of a factor of a matrix product: one value, one for each row of the left or column of the right
+// factor, or those of each matrix of a batch.
+Status CheckOfMatrix(const InferenceContext& context, size_t i, const ValueType& matrix, bool columns,
+                     const char* name) {
+  if (!context.has_input(i) || !context.input(i).ranked || !matrix.ranked) return {};
+  const std::vector<int64_t>& dims = context.input(i).dims;
+  const size_t rank = matrix.dims.size();
+  if (rank >= 2 && dims.size() == rank) {
+    std::vector<int64_t> expected = matrix.dims;
+    expected[columns ? rank - 2 : rank - 1] = 1;
+    const bool fits = std::equal(dims.begin(), dims.end(), expected.begin(),
+                                 [](int64_t a, int64_t b) { return a < 0 || b < 0 || a == b; });
+    if (fits || (DimProduct(dims).ok() && *DimProduct(dims) == 1)) return {};
+    return Error(StatusCode::kModel, "input '{}' has shape {}, expected {}", name, ShapeToString(dims),
+                 ShapeToString(expected));
+  }
+  const int64_t count = rank == 0 ? 1 : matrix.dims[columns || rank == 1 ? rank - 1 : rank - 2];
+  return CheckOneOrEach(context, i, count, name);
+}
+
+}  // namespace
+
+Status InferConvInteger(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CheckOneValue(context, 2, "x_zero_point"));
+  DEPUTY_RETURN_IF_ERROR(CheckOneOrEach(context, 3, DimOf(context.input(1), 0), "w_zero_point"));
+  return InferAs(context, 0, 1, InferConv, DType::kInt32);
+}
+
+Status InferMatMulInteger(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CheckOfMatrix(context, 2, context.input(0), false, "a_zero_point"));
+  DEPUTY_RETURN_IF_ERROR(CheckOfMatrix(context, 3, context.input(1), true, "b_zero_point"));
+  return InferAs(context, 0, 1, InferMatMul, DType::kInt32);
+}
+
+Status InferQLinearConv(InferenceContext& context) {
+  const int64_t channels = DimOf(context.input(3), 0);
+  DEPUTY_RETURN_IF_ERROR(CheckOneValue(context, 1, "x_scale"));
+  DEPUTY_RETURN_IF_ERROR(CheckOneValue(context, 2, "x_zero_point"));
+  DEPUTY_RETURN_IF_ERROR(CheckOneOrEach(context, 4, channels, "w_scale"));
+  DEPUTY_RETURN_IF_ERROR(CheckOneOrEach(context, 5, channels, "w_zero_point"));
+  DEPUTY_RETURN_IF_ERROR(CheckOneValue(context, 6, "y_scale"));
+  DEPUTY_RETURN_IF_ERROR(CheckOneValue(context, 7, "y_zero_point"));
+  if (context.has_input(8) && context.input(8).ranked) {
+    const std::vector<int64_t>& bias = context.input(8).dims;
+    if (bias.size() != 1 || (bias[0] >= 0 && channels >= 0 && bias[0] != channels))
+      return Error(StatusCode::kModel, "input 'B' has shape {}, expected a value for each channel",
+                   ShapeToString(bias));
+  }
+  return InferAs(context, 0, 3, InferConv, context.input(7).dtype);
+}
+
 Status InferQLinearMatMul(InferenceContext& context) {
-  return InferAs(context, 0, 3, InferMatMul, context.input(7).dtype);
+  const ValueType &a = context.input(0), &b = context.input(3);
+  DEPUTY_RETURN_IF_ERROR(CheckOfMatrix(context, 1, a, false, "a_scale"));
+  DEPUTY_RETURN_IF_ERROR(CheckOfMatrix(context, 2, a, false, "a_zero_point"));
+  DEPUTY_RETURN_IF_ERROR(CheckOfMatrix(context, 4, b, true, "b_scale"));
+  DEPUTY_RETURN_IF_ERROR(CheckOfMatrix(context, 5, b, true, "b_zero_point"));
+  DEPUTY_RETURN_IF_ERROR(InferAs(context, 0, 3, InferMatMul, context.input(7).dtype));
+  const ValueType y = context.outputs()[0];
+  DEPUTY_RETURN_IF_ERROR(CheckOfMatrix(context, 6, y, false, "y_scale"));
+  return CheckOfMatrix(context, 7, y, false, "y_zero_point");
 }
 
 }  // namespace deputy::host

@@ -182,6 +182,9 @@ int32_t OldestEquivalent(const Graph& graph, const Node& node) {
   if (info == nullptr) return own;
   const OperatorDefinition* at = info->DefinitionAt(own);
   if (at == nullptr) return own;
+  // A model of an old opset may use an element type that a later definition added.
+  const OperatorDefinition* const newest = &info->definitions.back();
+  while (at != newest && !TypeExists(graph, node, *at) && !(at + 1)->changed) ++at;
   const int32_t first = FirstWithForm(graph, node);
   while (at != info->definitions.data()) {
     const OperatorDefinition& older = *(at - 1);

@@ -14,35 +14,18 @@
 namespace deputy::host::onnx_import {
 namespace {
 
-enum class Kind : uint8_t { Int, Float, String, Ints, Floats, Strings, Tensor };
-
-constexpr pb::AttributeProto::AttributeType ProtoTypeOf(Kind kind) {
+constexpr pb::AttributeProto::AttributeType ProtoTypeOf(AttributeKind kind) {
   switch (kind) {
-    case Kind::Int: return pb::AttributeProto::INT;
-    case Kind::Float: return pb::AttributeProto::FLOAT;
-    case Kind::String: return pb::AttributeProto::STRING;
-    case Kind::Ints: return pb::AttributeProto::INTS;
-    case Kind::Floats: return pb::AttributeProto::FLOATS;
-    case Kind::Strings: return pb::AttributeProto::STRINGS;
-    case Kind::Tensor: return pb::AttributeProto::TENSOR;
+    case AttributeKind::kInt: return pb::AttributeProto::INT;
+    case AttributeKind::kFloat: return pb::AttributeProto::FLOAT;
+    case AttributeKind::kString: return pb::AttributeProto::STRING;
+    case AttributeKind::kInts: return pb::AttributeProto::INTS;
+    case AttributeKind::kFloats: return pb::AttributeProto::FLOATS;
+    case AttributeKind::kStrings: return pb::AttributeProto::STRINGS;
+    case AttributeKind::kTensor: return pb::AttributeProto::TENSOR;
   }
   return pb::AttributeProto::UNDEFINED;
 }
-
-struct KnownAttribute {
-  OpKind op;
-  std::string_view name;
-  Kind kind;
-  int64_t since, until;
-};
-
-constexpr int64_t kStillThere = INT64_MAX;
-// In the order of OpKind, since both come from the same list.
-constexpr KnownAttribute kKnown[] = {
-#define DEPUTY_ATTRIBUTE(op, kind, attribute, since, until, ...) {OpKind::k##op, #attribute, Kind::kind, since, until},
-#define DEPUTY_FORMER_ATTRIBUTE DEPUTY_ATTRIBUTE
-#include "schema/operators.inc"
-};
 
 // The newest opset of a domain that the list has a definition for.
 int64_t NewestKnownOpset(std::string_view domain) {
@@ -63,13 +46,11 @@ Status CheckUnknown(const OperatorInfo& info, int64_t opset, const std::string& 
 
 Status CheckKind(OpKind op, int64_t opset, const std::string& name, pb::AttributeProto::AttributeType type) {
   if (op == OpKind::kOther) return {};
-  const auto* const begin = std::lower_bound(std::begin(kKnown), std::end(kKnown), op,
-                                             [](const KnownAttribute& it, OpKind wanted) { return it.op < wanted; });
-  const KnownAttribute* wanted = nullptr;
-  for (const auto* it = begin; it != std::end(kKnown) && it->op == op; ++it) {
-    if (it->name != name || opset < it->since || opset >= it->until) continue;
-    if (ProtoTypeOf(it->kind) == type) return {};
-    wanted = it;
+  const OperatorAttribute* wanted = nullptr;
+  for (const OperatorAttribute& listed : InfoOf(op)->attributes) {
+    if (listed.name != name || opset < listed.since_version || opset >= listed.until_version) continue;
+    if (ProtoTypeOf(listed.kind) == type) return {};
+    wanted = &listed;
   }
   if (wanted == nullptr) return CheckUnknown(*InfoOf(op), opset, name);
   return Error(StatusCode::kModel, "attribute '{}' has type {}, expected {}", name,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cpu/delegate.hpp"
+#include "graph/definition.hpp"
 #include "graph/graph.hpp"
 #include "graph/passes/passes.hpp"
 
@@ -74,6 +75,21 @@ class PassGraph {
   Graph graph;
 };
 
+// Whether each node is as its definition says, after it was rewritten too.
+inline Status CheckDefinitions(const Graph& graph) {
+  for (NodeId id = 0; id < graph.nodes.size(); ++id) {
+    const Node& node = graph.nodes[id];
+    std::vector<ValueType> inputs, outputs;
+    for (const ValueId value : node.inputs) inputs.push_back(value == kNone ? ValueType() : graph.values[value].type);
+    for (const ValueId value : node.outputs) outputs.push_back(value == kNone ? ValueType() : graph.values[value].type);
+    Status status = CheckAttributes(node.primitive, inputs);
+    if (status.ok()) status = CheckElementTypes(node.primitive, inputs, outputs);
+    if (!status.ok()) return std::move(status).At(Describe(graph, id));
+    for (const Region& region : node.regions) DEPUTY_RETURN_IF_ERROR(CheckDefinitions(*region.body));
+  }
+  return {};
+}
+
 // All passes unless told otherwise.
 inline Graph Passed(Graph graph, PassOptions options = {}) {
   options.evaluator = MakeCpuEvaluator();
@@ -83,6 +99,8 @@ inline Graph Passed(Graph graph, PassOptions options = {}) {
   EXPECT_TRUE(status.ok()) << status.ToString();
   const Status after = VerifyGraph(graph);
   EXPECT_TRUE(after.ok()) << after.ToString();
+  const Status defined = CheckDefinitions(graph);
+  EXPECT_TRUE(defined.ok()) << defined.ToString();
   return graph;
 }
 

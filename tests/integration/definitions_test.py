@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Compares the one list of operators with the schemas of the packages onnx and onnxruntime: operands with their types or
+type variables, element types of each variable, and attributes that are required. Skipped without these packages.
+
+  definitions_test.py --schema DIR      the folder of operators.inc
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "abi"))
+
+import operators  # noqa: E402
+
+SKIPPED = 77
+# The list's names of sets of element types.
+ONE = {"kU8": "uint8", "kU16": "uint16", "kU32": "uint32", "kU64": "uint64", "kI8": "int8", "kI16": "int16",
+       "kI32": "int32", "kI64": "int64", "kF16": "float16", "kF32": "float", "kF64": "double", "kBf16": "bfloat16",
+       "kBool": "bool", "kStr": "string", "kFloat8E4M3FN": "float8e4m3fn", "kFloat8E8M0": "float8e8m0"}  # fmt: skip
+SETS = {name: {one} for name, one in ONE.items()}
+SETS["kFloats"] = {"float16", "float", "double"}
+SETS["kFloatsBf16"] = SETS["kFloats"] | {"bfloat16"}
+SETS["kWide"] = SETS["kFloats"] | {"uint32", "uint64", "int32", "int64"}
+SETS["kWideBf16"] = SETS["kWide"] | {"bfloat16"}
+SETS["kNumeric"] = SETS["kWide"] | {"uint8", "uint16", "int8", "int16"}
+SETS["kNumericBf16"] = SETS["kNumeric"] | {"bfloat16"}
+SETS["kAnyButBf16"] = SETS["kNumeric"] | {"bool", "string"}
+SETS["kAnyTensor"] = SETS["kAnyButBf16"] | {"bfloat16"}
+SETS["kSmall19"] = {"float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"}
+SETS["kInt4s"], SETS["kInt2s"] = {"uint4", "int4"}, {"uint2", "int2"}
+SETS["kSmall21"] = SETS["kSmall19"] | SETS["kInt4s"]
+SETS["kSmall23"] = SETS["kSmall21"] | {"float4e2m1"}
+SETS["kSmall24"] = SETS["kSmall23"] | {"float8e8m0"}
+SETS["kSmall25"] = SETS["kSmall24"] | SETS["kInt2s"]
+OWN_NAMES = {"float": "float32", "double": "float64"}
+# ONNX's schema leaves out what its text and its reference implementation have.
+MORE_THAN_THE_SCHEMA = {("DequantizeLinear", "T1"): {"float8e8m0"}}
+GRAPHS = ("body", "then_branch", "else_branch")
+
+
+def element_of(type_text):
+    """"float" of "seq(tensor(float))"; None for what is no tensor, and for complex numbers."""
+    found = re.search(r"tensor\((\w+)\)", type_text)
+    return found[1] if found and not found[1].startswith("complex") else None
+
+
+class Schema:
+    """What both packages say of an operator, in the words of the list."""
+
+    def __init__(self, schema, of_runtime):
+        self.version = schema.since_version
+        type_of = (lambda operand: operand.typeStr) if of_runtime else (lambda operand: operand.type_str)
+        is_uniform = (lambda operand: operand.isHomogeneous) if of_runtime else (lambda operand: operand.is_homogeneous)
+        self.types = {constraint.type_param_str: {element_of(text) for text in constraint.allowed_type_strs} - {None}
+                      for constraint in schema.type_constraints}
+
+        def operand(given):
+            name = type_of(given)
+            element = name if name in self.types else OWN_NAMES.get(element_of(name), element_of(name))
+            variadic = str(given.option).endswith("Variadic")
+            own = "~" if variadic and not is_uniform(given) else ""
+            return f"{given.name.replace(' ', '_')} {own}{element}{'...' if variadic else ''}"
+
+        self.operands = {"inputs": [operand(one) for one in schema.inputs],
+                         "outputs": [operand(one) for one in schema.outputs]}
+        self.required = {name for name, one in schema.attributes.items() if one.required}
+
+
+def types_in(text):
+    return set().union(*(SETS[name] for name in text.split(" | ")))
+
+
+def check(name, listed, schema):
+    wrong = [f"{name}: {noun} are {', '.join(schema.operands[noun])}, listed: {', '.join(listed.operands[noun])}"
+             for noun in ("inputs", "outputs") if listed.operands[noun] != schema.operands[noun]]
+    first = (schema.operands["inputs"] or schema.operands["outputs"])[0]
+    main = first.split(" ")[1].strip("~.")
+    of_definitions = set().union(*(types_in(types) for *_, types in listed.definitions))
+    for variable, types in schema.types.items():
+        if variable not in listed.types and variable != main:
+            wrong.append(f"{name}: the types of {variable} are not listed")
+            continue
+        own = types_in(listed.types[variable]) if variable in listed.types else of_definitions
+        own = own - MORE_THAN_THE_SCHEMA.get((name, variable), set())
+        if variable == main and variable not in listed.types:
+            missing, more = types - own, set()  # older definitions may have more
+        else:
+            missing, more = types - own, own - types - (of_definitions if variable == main else set())
+        if missing or more:
+            wrong.append(f"{name}: {variable} lacks {sorted(missing)}, has too many {sorted(more)}")
+    required = {attribute for attribute, aspect in listed.rules if aspect == "required"}
+    expected = {attribute for attribute in schema.required - set(GRAPHS)}
+    if required != expected:
+        wrong.append(f"{name}: {sorted(expected)} are required, listed: {sorted(required)}")
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--schema", type=Path, required=True)
+    arguments = parser.parse_args()
+    try:
+        import onnx
+        from onnxruntime.capi.onnxruntime_pybind11_state import get_all_operator_schema
+    except ImportError:
+        print("skipped: needs the packages onnx and onnxruntime; packaging/peers.sh installs them")
+        return SKIPPED
+    listed = operators.parse((arguments.schema / "operators.inc").read_text(encoding="utf-8"))
+    of_runtime, wrong = get_all_operator_schema(), []
+    for name, operator in listed.items():
+        domain = operator.domain.strip('"')
+        op_type = name.split("_", 1)[1] if domain else name
+        newest = operator.definitions[-1][0]
+        try:
+            schema = Schema(onnx.defs.get_schema(op_type, newest, domain), False)
+        except onnx.defs.SchemaError:
+            found = [one for one in of_runtime
+                     if (one.name, one.domain) == (op_type, domain) and one.since_version <= newest]
+            if not found:
+                wrong.append(f"{name}: neither package has it")
+                continue
+            schema = Schema(max(found, key=lambda one: one.since_version), True)
+        if schema.version != newest:
+            wrong.append(f"{name}: the newest definition is {schema.version}, listed: {newest}")
+        wrong += check(name, operator, schema)
+    for message in wrong:
+        print(message)
+    print(f"{len(listed)} operators, {len(wrong)} differences")
+    return 1 if wrong or not listed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
