@@ -12,7 +12,9 @@ void AddVectorizerCases(std::vector<Case>& cases, uint64_t seed) {
     return b.In(b.Random(dtype, dims, 1, 4))
         .Quietly("ngram_counts", Ints({0, 3}))
         .Quietly("ngram_indexes", Ints({0, 1, 2, 3, 4, 5}))
-        .Quietly("pool_int64s", Ints({1, 2, 3, 1, 2, 2, 3, 3, 1}));
+        .Quietly("pool_int64s", Ints({1, 2, 3, 1, 2, 2, 3, 3, 1}))
+        .Quietly("min_gram_length", Int(1))
+        .Quietly("max_skip_count", Int(0));
   };
   const std::vector<float> weights = {0.5f, 2, 3, 1.5f, 0.25f, 4};
   for (const deputy_dtype dtype : TypesOf("TfIdfVectorizer"))
@@ -37,7 +39,9 @@ void AddVectorizerCases(std::vector<Case>& cases, uint64_t seed) {
       .With("ngram_counts", Ints({0, 0}))
       .With("ngram_indexes", Ints({2, 0, 1}))
       .With("pool_int64s", Ints({1, 1, 2, 2, 3, 3}))
+      .Quietly("min_gram_length", Int(1))
       .Quietly("max_gram_length", Int(2))
+      .Quietly("max_skip_count", Int(0))
       .Add();
 }
 
