@@ -63,8 +63,7 @@ Status InferDynamicQuantizeLinear(InferenceContext& context) {
 Status CheckOneOrEach(const InferenceContext& context, size_t i, int64_t count, const char* name) {
   if (!context.has_input(i) || !context.input(i).ranked) return {};
   const std::vector<int64_t>& dims = context.input(i).dims;
-  if (dims.empty() || (dims.size() == 1 && (dims[0] < 0 || dims[0] == 1 || count < 0 || dims[0] == count)))
-    return {};
+  if (dims.empty() || (dims.size() == 1 && (dims[0] < 0 || dims[0] == 1 || count < 0 || dims[0] == count))) return {};
   if (count == 1)
     return Error(StatusCode::kModel, "input '{}' has shape {}, expected one value", name, ShapeToString(dims));
   return Error(StatusCode::kModel, "input '{}' has shape {}, expected one value, or a list of {}", name,

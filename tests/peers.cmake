@@ -1,0 +1,31 @@
+# Tests beside other engines: the LiteRT interpreter and ONNX Runtime, where a Python has them. packaging/peers.sh makes one.
+set(DEPUTY_PEERS_PYTHON ${PROJECT_SOURCE_DIR}/build/peers/bin/python
+    CACHE FILEPATH "A Python with ai-edge-litert, onnx, onnxruntime and numpy")
+function(deputy_peer_test name script)
+  add_test(NAME integration.${name}
+           COMMAND sh -c [[test -x "$0" && exec "$0" "$@"; exec python3 "$@"]] ${DEPUTY_PEERS_PYTHON}
+                   ${CMAKE_CURRENT_SOURCE_DIR}/integration/${script} --deputy $<TARGET_FILE:deputy_cli> ${ARGN})
+  set_tests_properties(integration.${name} PROPERTIES LABELS integration SKIP_RETURN_CODE 77 TIMEOUT 900)
+endfunction()
+deputy_peer_test(microsoft_operators microsoft_operators_test.py)
+add_test(NAME integration.definitions
+         COMMAND sh -c [[test -x "$0" && exec "$0" "$@"; exec python3 "$@"]] ${DEPUTY_PEERS_PYTHON}
+                 ${CMAKE_CURRENT_SOURCE_DIR}/integration/definitions_test.py --schema ${PROJECT_SOURCE_DIR}/sdk/schema)
+set_tests_properties(integration.definitions PROPERTIES LABELS integration SKIP_RETURN_CODE 77)
+deputy_peer_test(fixed_extents fixed_extents_test.py)
+if(DEPUTY_BUILD_PLUGINS AND NOT DEPUTY_SANITIZE)
+  deputy_peer_test(trace trace_test.py --digits ${PROJECT_SOURCE_DIR}/configs/digits/digits.onnx)
+endif()
+if(NOT DEPUTY_SANITIZE)
+  foreach(what RealModels Operators States Networks)
+    deputy_peer_test(tflite.${what} tflite_test.py --data ${DEPUTY_TEST_DATA} ${what})
+  endforeach()
+endif()
+if(DEPUTY_BUILD_PLUGINS AND NOT DEPUTY_SANITIZE)
+  deputy_peer_test(architectures architectures_test.py --seeds 0:300)
+  deputy_peer_test(architectures_verified architectures_test.py --verify --seeds 100:140)
+  # Quantized networks on a processor that adds products of 8-bit integers in 16 bits.
+  deputy_peer_test(architectures_without_vnni architectures_test.py --seeds 15:36:4 --config onednn)
+  set_tests_properties(integration.architectures_without_vnni PROPERTIES ENVIRONMENT ONEDNN_MAX_CPU_ISA=AVX2)
+endif()
+
