@@ -124,9 +124,10 @@ struct DelegateConfig {
   Setting<int64_t> min_flops{0};
   Setting<Isolation> isolation{Isolation::kAuto, {}};
   Setting<Duration> timeout{Duration(0), {}};                    // of a run of a partition; 0: none
-  Setting<Duration> call_timeout{std::chrono::seconds(30), {}};  // between two messages of any other call
-  Setting<Duration> spin{std::chrono::microseconds(50), {}};     // of both sides of a run, before they sleep
-  Setting<Bytes> memory_limit{Bytes{0}, {}};                     // of its process; 0: none
+  Setting<Duration> call_timeout{std::chrono::seconds(30), {}};  // of any other call, or between two steps of progress
+  Setting<Duration> call_timeout_total{std::chrono::minutes(10), {}};  // of all steps together
+  Setting<Duration> spin{std::chrono::microseconds(50), {}};           // of both sides of a run, before they sleep
+  Setting<Bytes> memory_limit{Bytes{0}, {}};                           // of its process; 0: none
   Setting<OnFailure> on_failure{OnFailure::kNext, {}};
   VerifyConfig verify;
   bool operator==(const DelegateConfig&) const = default;

@@ -122,10 +122,16 @@ void VisitDelegate(V& v, D& d) {
       Key{"timeout", "time of a run of a partition after which the worker process is ended; 0ms: no limit", "500ms"},
       d.timeout, DurationRange{"0ms", "60min"});
   v.Quantity(Key{"call_timeout",
-                 "time without a message in any other call, such as a compilation, after which the worker process is "
-                 "ended; with isolation: none, time after which the call is reported",
+                 "time of any other call, such as a compilation, after which the worker process is ended; each step of "
+                 "progress that a compilation reports starts it again; with isolation: none, time after which the call "
+                 "is reported",
                  "2min"},
              d.call_timeout, DurationRange{"10ms", "60min"});
+  v.Quantity(Key{"call_timeout_total",
+                 "time after which a compilation is ended in spite of its progress; a shorter one than call_timeout is "
+                 "that",
+                 "30min"},
+             d.call_timeout_total, DurationRange{"10ms", "1440min"});
   v.Quantity(
       Key{"spin",
           "most time that a run polls for its worker process, and the process for the next run, before they sleep; "

@@ -47,7 +47,7 @@ void Pass(Wire& wire, deputy_tensor& tensor) {
 
 template <class Wire, class Tensors>
 void PassTensors(Wire& wire, Tensors& tensors, uint32_t& count) {
-  wire.Pointers(tensors, count, [&](auto& tensor) { Pass(wire, tensor); });
+  wire.CountedPointers(tensors, count, [&](auto& tensor) { Pass(wire, tensor); });
 }
 
 // Without `primitive`, which is kept longer than the rest.
@@ -58,10 +58,8 @@ void Pass(Wire& wire, deputy_node_info& info) {
   for (deputy_str* text : {&info.domain, &info.op_type, &info.name}) wire.Str(*text);
   wire.Number(info.since_version);
   wire.Number(info.flags);
-  wire.Number(info.input_count);
-  wire.Array(info.inputs, info.input_count);
-  wire.Number(info.output_count);
-  wire.Array(info.outputs, info.output_count);
+  wire.Counted(info.inputs, info.input_count);
+  wire.Counted(info.outputs, info.output_count);
 }
 
 template <class Wire>
@@ -112,12 +110,9 @@ void Pass(Wire& wire, deputy_attribute& attribute) {
 template <class Wire>
 void Pass(Wire& wire, deputy_partition& partition) {
   wire.Head(partition);
-  wire.Number(partition.node_count);
-  wire.Array(partition.nodes, partition.node_count);
-  wire.Number(partition.input_count);
-  wire.Array(partition.inputs, partition.input_count);
-  wire.Number(partition.output_count);
-  wire.Array(partition.outputs, partition.output_count);
+  wire.Counted(partition.nodes, partition.node_count);
+  wire.Counted(partition.inputs, partition.input_count);
+  wire.Counted(partition.outputs, partition.output_count);
   wire.Handle(partition.claim);
   wire.Str(partition.name);
 }
@@ -127,8 +122,7 @@ void Pass(Wire& wire, deputy_compile_args& args) {
   wire.Head(args);
   wire.Number(args.flags);
   wire.Pointer(args.partition, [&](auto& partition) { Pass(wire, partition); });
-  wire.Number(args.precision_count);
-  wire.Array(args.precision, args.precision_count);
+  wire.Counted(args.precision, args.precision_count);
   wire.Number(args.deadline_ns);
   wire.Handle(args.control);  // NULL, or not
   wire.Number(args.priority);
@@ -145,9 +139,7 @@ template <class Wire>
 void Pass(Wire& wire, deputy_run_args& args) {
   wire.Head(args);
   wire.Number(args.flags);
-  wire.Number(args.input_count);
   PassTensors(wire, args.inputs, args.input_count);
-  wire.Number(args.output_count);
   PassTensors(wire, args.outputs, args.output_count);
   wire.Number(args.run);
   wire.Number(args.deadline_ns);
@@ -164,8 +156,7 @@ void Pass(Wire& wire, deputy_open_args& args) {
   wire.Number(args.flags);
   wire.Str(args.name);
   wire.Str(args.device);
-  wire.Number(args.option_count);
-  wire.Structs(args.options, args.option_count, [&](auto& option) {
+  wire.CountedStructs(args.options, args.option_count, [&](auto& option) {
     wire.Str(option.key);
     wire.Str(option.value);
   });
@@ -175,20 +166,16 @@ void Pass(Wire& wire, deputy_open_args& args) {
 template <class Wire>
 void Pass(Wire& wire, deputy_claim& claim) {
   wire.Head(claim);
-  wire.Number(claim.node_count);
-  wire.Array(claim.nodes, claim.node_count);
-  wire.Number(claim.input_count);
-  wire.Array(claim.inputs, claim.input_count);
-  wire.Number(claim.output_count);
-  wire.Array(claim.outputs, claim.output_count);
+  wire.Counted(claim.nodes, claim.node_count);
+  wire.Counted(claim.inputs, claim.input_count);
+  wire.Counted(claim.outputs, claim.output_count);
   wire.Handle(claim.handle);  // a token
 }
 
 template <class Wire>
 void Pass(Wire& wire, deputy_group& group) {
   wire.Head(group);
-  wire.Number(group.node_count);
-  wire.Array(group.nodes, group.node_count);
+  wire.Counted(group.nodes, group.node_count);
 }
 
 template <class Wire>
@@ -199,8 +186,7 @@ void Pass(Wire& wire, deputy_estimate& estimate) {
   wire.Number(estimate.latency_ns);
   wire.Number(estimate.memory_bytes);
   wire.Number(estimate.energy_nj);
-  wire.Number(estimate.give_back_count);
-  wire.Array(estimate.give_back, estimate.give_back_count);
+  wire.Counted(estimate.give_back, estimate.give_back_count);
 }
 
 template <class Wire>
@@ -239,9 +225,7 @@ template <class Wire>
 void Pass(Wire& wire, deputy_resize_args& args) {
   wire.Head(args);
   wire.Number(args.flags);
-  wire.Number(args.input_count);
   PassTensors(wire, args.inputs, args.input_count);
-  wire.Number(args.output_count);
   PassTensors(wire, args.outputs, args.output_count);
 }
 
@@ -250,8 +234,7 @@ void Pass(Wire& wire, deputy_option_info& option) {
   wire.Head(option);
   wire.Number(option.type);
   for (deputy_str* text : {&option.name, &option.help, &option.unit, &option.default_value}) wire.Str(*text);
-  wire.Number(option.choice_count);
-  wire.Structs(option.choices, option.choice_count, [&](auto& choice) { wire.Str(choice); });
+  wire.CountedStructs(option.choices, option.choice_count, [&](auto& choice) { wire.Str(choice); });
   wire.Number(option.int_minimum);
   wire.Number(option.int_maximum);
   wire.Number(option.minimum);
@@ -265,8 +248,7 @@ void Pass(Wire& wire, deputy_capability& row) {
   for (uint32_t* number : {&row.min_version, &row.max_version, &row.min_rank, &row.max_rank, &row.layouts})
     wire.Number(*number);
   for (deputy_str* text : {&row.domain, &row.op_type, &row.note}) wire.Str(*text);
-  wire.Number(row.dtype_count);
-  wire.Array(row.dtypes, row.dtype_count);
+  wire.Counted(row.dtypes, row.dtype_count);
 }
 
 template <class Wire>
@@ -276,8 +258,7 @@ void Pass(Wire& wire, deputy_operator_info& info) {
   for (deputy_str* text : {&info.domain, &info.op_type, &info.help}) wire.Str(*text);
   for (uint32_t* number : {&info.min_inputs, &info.max_inputs, &info.min_outputs, &info.max_outputs, &info.flags})
     wire.Number(*number);
-  wire.Number(info.attribute_count);
-  wire.Structs(info.attributes, info.attribute_count, [&](auto& attribute) {
+  wire.CountedStructs(info.attributes, info.attribute_count, [&](auto& attribute) {
     wire.Str(attribute.name);
     wire.Str(attribute.help);
     wire.Number(attribute.type);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +18,7 @@
 #include "deputy/abi/ext/partition_helpers.h"
 #include "deputy/abi/ext/profiling.h"
 #include "deputy/abi/ext/propose.h"
+#include "isolation/call_deadline.hpp"
 #include "isolation/worker_link.hpp"
 
 namespace deputy::host {
@@ -56,9 +59,17 @@ HostForm FormOf(const deputy_host* host);
 
 class RemoteCall {
  public:
-  // Takes a channel. `scope` outlives the call.
+  // Takes a channel. `scope` outlives the call. Its limit begins here.
   RemoteCall(WorkerLink& link, Function function, const CallScope& scope)
-      : link_(link), function_(function), scope_(scope), channel_(link.Acquire()) {}
+      : own_limit_(std::in_place, link.options()),
+        limit_(*own_limit_),
+        link_(link),
+        function_(function),
+        scope_(scope),
+        channel_(link.Acquire()) {}
+  // A call with a limit that has begun, and that outlives it: that of a run.
+  RemoteCall(WorkerLink& link, Function function, const CallScope& scope, CallDeadline& limit)
+      : limit_(limit), link_(link), function_(function), scope_(scope), channel_(link.Acquire()) {}
   ~RemoteCall() {
     if (channel_ != nullptr) link_.Release(std::move(channel_), sound_);
   }
@@ -110,14 +121,20 @@ class RemoteCall {
   bool Allocate(WireFrame& frame);
   template <class Payload>
   bool Answer(Function function, deputy_status* status, const Payload& payload, const std::vector<int>& with = {});
+  // The failure of a call whose message did not go through.
+  CallResult Lost(Transfer transfer);
 
+  std::optional<CallDeadline> own_limit_;
+  CallDeadline& limit_;
   WorkerLink& link_;
   const Function function_;
   const CallScope& scope_;
   std::unique_ptr<Channel> channel_;
+  Transfer answered_ = Transfer::kDone;  // the last callback
   bool sound_ = true;
   std::vector<int> descriptors_;
   std::vector<Allocated> allocated_;
+  std::map<deputy_value_id, Descriptor> copies_;  // of constants in no file that were asked for
 };
 
 }  // namespace deputy::host

@@ -66,14 +66,14 @@ bool BytesOfOutput(deputy_dtype dtype, const int64_t* dims, uint32_t rank, uint6
 template <class Payload>
 bool RemoteCall::Answer(Function function, deputy_status* status, const Payload& payload,
                         const std::vector<int>& with) {
-  // A closed socket is seen when the call goes on.
-  const Transfer sent = SendFrame(channel_->socket(), FrameKind::kCallbackReturn, function,
-                                  EncodeReply(*scope_.host, status, payload), with);
-  if (sent != Transfer::kTooLarge) return true;
+  answered_ = channel_->Answer(function, EncodeReply(*scope_.host, status, payload), with, limit_);
+  if (answered_ == Transfer::kClosed) answered_ = Transfer::kDone;  // seen when the call goes on
+  if (answered_ != Transfer::kTooLarge) return true;
   const deputy_host& host = *scope_.host;
   constexpr std::string_view kText = "the answer is too large for a worker process";
   status = host.status_new(host.self, DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, kText.data(), kText.size());
-  (void)SendFrame(channel_->socket(), FrameKind::kCallbackReturn, function, EncodeReply(host, status, Payload()));
+  answered_ = channel_->Answer(function, EncodeReply(host, status, Payload()), {}, limit_);
+  if (answered_ == Transfer::kClosed) answered_ = Transfer::kDone;
   return true;
 }
 
@@ -102,6 +102,7 @@ bool RemoteCall::TakeNotice(WireFrame frame) {
   }
   if (frame.function == Function::kProgress && scope_.control != nullptr) {
     Received<ProgressStep> step(std::move(frame));
+    if (step.valid()) limit_.Advance(step->permille);
     if (step.valid() && DEPUTY_HAS_FN(scope_.control, deputy_control, progress))
       scope_.control->progress(scope_.control->self, step->permille, step->step);
     return step.valid();
@@ -183,9 +184,14 @@ bool RemoteCall::AnswerConstant(WireFrame& frame) {
   if (function == Function::kConstantRead) {
     Received<ConstantRange> asked(std::move(frame));
     if (!asked.valid() || asked->size > kMostRead) return false;
-    std::vector<uint8_t> bytes(asked->size);
-    deputy_status* status =
-        host.constant_read(host.self, scope_.graph, asked->value, asked->offset, asked->size, bytes.data());
+    // Memory for bytes that the value has alone; the host refuses the others before it looks for memory.
+    deputy_value_info info{};
+    info.struct_size = sizeof info;
+    host.status_release(host.self, host.graph_value_info(host.self, scope_.graph, asked->value, &info));
+    const bool inside = asked->offset <= info.byte_size && asked->size <= info.byte_size - asked->offset;
+    std::vector<uint8_t> bytes(inside ? asked->size : 0);
+    deputy_status* status = host.constant_read(host.self, scope_.graph, asked->value, asked->offset, asked->size,
+                                               inside ? bytes.data() : nullptr);
     return Answer(function, status, WireBytes{bytes.data(), status == nullptr ? asked->size : 0});
   }
   Received<WireNumber> asked(std::move(frame));
@@ -203,8 +209,12 @@ bool RemoteCall::AnswerConstant(WireFrame& frame) {
   status = host.graph_value_info(host.self, scope_.graph, id, &info);
   if (status != nullptr) return Answer(function, status, TwoNumbers());
   if (info.constant == nullptr) return false;  // only for values that have a key
-  const auto copy = SealedCopy({static_cast<const uint8_t*>(info.constant), info.byte_size});
-  if (copy.ok()) return Answer(function, nullptr, TwoNumbers(), {copy->get()});
+  // One copy for all questions: those that the worker has not taken yet are in memory as well.
+  if (const auto made = copies_.find(id); made != copies_.end())
+    return Answer(function, nullptr, TwoNumbers(), {made->second.get()});
+  auto copy = SealedCopy({static_cast<const uint8_t*>(info.constant), info.byte_size});
+  if (copy.ok())
+    return Answer(function, nullptr, TwoNumbers(), {copies_.emplace(id, *std::move(copy)).first->second.get()});
   const std::string text = copy.status().message();
   status = host.status_new(host.self, DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, text.data(), text.size());
   return Answer(function, status, TwoNumbers());
@@ -216,8 +226,10 @@ bool RemoteCall::AnswerHelper(WireFrame& frame) {
   if (function == Function::kCluster) {
     Received<Ids> wanted(std::move(frame));
     if (!wanted.valid() || wanted->count > UINT32_MAX) return false;
-    std::vector<uint32_t> cluster_of(std::max<size_t>(wanted->count, 1), DEPUTY_NO_CLUSTER);
-    WireClusters clusters{{cluster_of.data(), wanted->count}, 0};
+    // Memory for the nodes of the graph alone; the host refuses every other number of wishes.
+    const uint32_t nodes = scope_.host->graph_node_count(scope_.host->self, scope_.graph);
+    std::vector<uint32_t> cluster_of(std::max(nodes, 1u), DEPUTY_NO_CLUSTER);
+    WireClusters clusters{{cluster_of.data(), nodes}, 0};
     deputy_status* status = helpers.cluster(helpers.self, scope_.graph, wanted->ids,
                                             static_cast<uint32_t>(wanted->count), cluster_of.data(), &clusters.count);
     return Answer(function, status, clusters);
@@ -284,6 +296,9 @@ bool RemoteCall::Allocate(WireFrame& frame) {
   Received<OutputShape> asked(std::move(frame));
   if (!asked.valid() || asked->rank > kMostRank || (asked->dims == nullptr && asked->rank != 0)) return false;
   const Function function = Function::kAllocateOutput;
+  // An output is allocated once: what is kept for each is bounded by their number.
+  for (const Allocated& output : allocated_)
+    if (output.output == asked->output) return false;
   const deputy_output_allocator& allocator = *scope_.run->allocator;
   void* data = nullptr;
   const int64_t scalar = 0;  // dims of rank 0

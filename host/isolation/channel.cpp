@@ -22,10 +22,14 @@ bool HasInput(int socket) {
   char byte = 0;
   return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || (errno != EAGAIN && errno != EINTR);
 }
+bool HasData(int socket) {
+  char byte = 0;
+  return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
 
 }  // namespace
 
-std::unique_ptr<Channel> Channel::Make(std::chrono::nanoseconds spin, Descriptor (&theirs)[2]) {
+std::unique_ptr<Channel> Channel::Make(uint32_t number, std::chrono::nanoseconds spin, Descriptor (&theirs)[2]) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return nullptr;
   Descriptor ours(ends[0]);
@@ -35,7 +39,8 @@ std::unique_ptr<Channel> Channel::Make(std::chrono::nanoseconds spin, Descriptor
   theirs[1] = *std::move(memory);
   std::unique_ptr<Mapping> page = Mapping::Of(theirs[1].get(), 0, sizeof(ChannelPage), true);
   if (page == nullptr) return nullptr;
-  std::unique_ptr<Channel> channel(new Channel(ours.Release(), std::move(page), spin));
+  std::unique_ptr<Channel> channel(new Channel(ours.Release(), std::move(page), number, spin));
+  channel->page().channel.store(number, std::memory_order_relaxed);
   channel->page().spin_ns.store(static_cast<uint32_t>(spin.count()), std::memory_order_relaxed);
   return channel;
 }
@@ -43,55 +48,77 @@ std::unique_ptr<Channel> Channel::Make(std::chrono::nanoseconds spin, Descriptor
 Channel::~Channel() { Ring(CallPlace::kNowhere, {}); }
 
 void Channel::Ring(CallPlace place, Function function) {
-  number_ = std::max(number_ + 1, 1u);
-  function_ = function;
   page().number.store(number_, std::memory_order_relaxed);
   page().place.store(place, std::memory_order_relaxed);
   page().function.store(function, std::memory_order_relaxed);
   page().calls.Ring();
 }
 
-Transfer Channel::Call(Function function, const std::vector<uint64_t>& words, const std::vector<int>& descriptors) {
+Transfer Channel::Send(FrameKind kind, Function function, const std::vector<uint64_t>& words,
+                       const std::vector<int>& descriptors, const TimeLimit& limit) {
+  const Transfer sent = SendFrame(socket(), {kind, function, CallNumber(channel_, number_)}, words, descriptors,
+                                  limit.AtMost(kMostFrameTime));
+  return sent == Transfer::kOverdue && !limit.is_over() ? Transfer::kStalled : sent;
+}
+
+Transfer Channel::Call(Function function, const std::vector<uint64_t>& words, const std::vector<int>& descriptors,
+                       const TimeLimit& limit) {
   cancelled().store(0, std::memory_order_relaxed);
+  number_ = std::max(number_ + 1, 1u);
+  function_ = function;
   if (IsRun(function) && descriptors.empty() && PutWords(page().call, page().call_words, words)) {
     Ring(CallPlace::kSlot, function);
     return Transfer::kDone;
   }
-  const Transfer sent = SendFrame(socket(), FrameKind::kCall, function, words, descriptors);
-  if (sent == Transfer::kDone) Ring(CallPlace::kSocket, function);
-  return sent;
+  // Runs in the slot find it when they look at the socket, by the number of the call.
+  if (HasData(socket())) return Transfer::kInvalid;
+  // First, since the worker waits at the bell: a message that is larger than the socket's memory is read meanwhile.
+  Ring(CallPlace::kSocket, function);
+  return Send(FrameKind::kCall, function, words, descriptors, limit);
+}
+
+Transfer Channel::Answer(Function function, const std::vector<uint64_t>& words, const std::vector<int>& descriptors,
+                         const TimeLimit& limit) {
+  return Send(FrameKind::kCallbackReturn, function, words, descriptors, limit);
+}
+
+Transfer Channel::TakeFrame(WireFrame& frame, const TimeLimit& limit) {
+  const Transfer got = ReceiveFrame(socket(), frame, limit, kMostFrameTime);
+  return got == Transfer::kDone && frame.call != CallNumber(channel_, number_) ? Transfer::kInvalid : got;
 }
 
 // What is on the socket was sent before; a worker whose plugin has closed it cannot go on.
-Transfer Channel::TakeAnswer(WireFrame& frame) {
-  if (HasInput(socket())) return ReceiveFrame(socket(), frame);
+Transfer Channel::TakeAnswer(WireFrame& frame, const TimeLimit& limit) {
+  if (HasInput(socket())) return TakeFrame(frame, limit);
   frame.kind = FrameKind::kReturn;
   frame.function = function_;
   frame.descriptors.clear();
   return TakeWords(page().answer, page().answer_words, frame.words) ? Transfer::kDone : Transfer::kInvalid;
 }
 
-Transfer Channel::Receive(WireFrame& frame, const FunctionRef<bool()>* waiting,
-                          FunctionRef<std::chrono::nanoseconds()> most) {
-  if (!IsRun(function_)) return ReceiveFrame(socket(), frame, waiting);
+Transfer Channel::Receive(WireFrame& frame, const TimeLimit& limit) {
+  if (!IsRun(function_)) return TakeFrame(frame, limit);
   Bell& bell = page().answers;
-  using Clock = std::chrono::steady_clock;
+  using Clock = TimeLimit::Clock;
   std::optional<Clock::time_point> first_look;
   std::chrono::nanoseconds longest = kFirstSleep;
   while (true) {
     // Before the looks at what a ring announces.
     const uint32_t seen = bell.count();
-    if (HasAnswer()) return TakeAnswer(frame);
+    if (HasAnswer()) return TakeAnswer(frame, limit);
     const bool rung = spin_.Poll(bell, seen);
-    if (HasAnswer()) return TakeAnswer(frame);
-    if (HasInput(socket())) return ReceiveFrame(socket(), frame);
+    if (HasAnswer()) return TakeAnswer(frame, limit);
+    if (HasInput(socket())) return TakeFrame(frame, limit);
     if (ended_.load(std::memory_order_acquire)) return Transfer::kClosed;
-    if (waiting != nullptr) {
+    if (limit.exists() || limit.looks()) {
       if (!first_look) first_look = Clock::now() + kShortestWait;
-      if (Clock::now() >= *first_look && !(*waiting)()) return Transfer::kGivenUp;
+      if (Clock::now() >= *first_look) {
+        limit.Look();
+        if (limit.is_over()) return Transfer::kOverdue;
+      }
     }
     if (rung) continue;
-    bell.Sleep(seen, std::clamp(most(), kFirstSleep, longest));
+    bell.Sleep(seen, std::clamp(limit.nap(), kFirstSleep, longest));
     longest = std::min(2 * longest, kLongestSleep);
   }
 }
@@ -99,6 +126,8 @@ Transfer Channel::Receive(WireFrame& frame, const FunctionRef<bool()>* waiting,
 void Channel::End() {
   ended_.store(true, std::memory_order_release);
   page().answers.Ring();
+  // Another process may hold the other end, and would keep a thread that waits at the socket.
+  shutdown(socket(), SHUT_RDWR);
 }
 
 }  // namespace deputy::host

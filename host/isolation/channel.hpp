@@ -10,18 +10,18 @@
 #include <vector>
 
 #include "base/file.hpp"
-#include "base/function_ref.hpp"
 #include "isolation/channel_page.hpp"
 #include "isolation/frame.hpp"
 #include "isolation/shared_memory.hpp"
+#include "isolation/time_limit.hpp"
 
 namespace deputy::host {
 
 class Channel {
  public:
-  // Null where there is no descriptor or no memory. `theirs` are the descriptors for the worker: its end of the
-  // socket, and the page.
-  static std::unique_ptr<Channel> Make(std::chrono::nanoseconds spin, Descriptor (&theirs)[2]);
+  // Null where there is no descriptor or no memory. `number`: no other channel of the worker has it. `theirs` are the
+  // descriptors for the worker: its end of the socket, and the page.
+  static std::unique_ptr<Channel> Make(uint32_t number, std::chrono::nanoseconds spin, Descriptor (&theirs)[2]);
   // The worker's thread for it ends.
   ~Channel();
   Channel(const Channel&) = delete;
@@ -30,10 +30,14 @@ class Channel {
   int socket() const { return socket_.get(); }
   std::atomic<uint32_t>& cancelled() { return page().cancelled; }
 
-  Transfer Call(Function function, const std::vector<uint64_t>& words, const std::vector<int>& descriptors);
-  // The next message of the worker for that call, as ReceiveFrame. `waiting` is asked again after `most()` at the
-  // latest.
-  Transfer Receive(WireFrame& frame, const FunctionRef<bool()>* waiting, FunctionRef<std::chrono::nanoseconds()> most);
+  // kInvalid: the worker has sent something before it was called.
+  Transfer Call(Function function, const std::vector<uint64_t>& words, const std::vector<int>& descriptors,
+                const TimeLimit& limit);
+  // The next message of the worker for that call; kInvalid for one of another call, too.
+  Transfer Receive(WireFrame& frame, const TimeLimit& limit);
+  // Answers a callback of the call.
+  Transfer Answer(Function function, const std::vector<uint64_t>& words, const std::vector<int>& descriptors,
+                  const TimeLimit& limit);
   // A wait ends, because the worker has. [any-thread]
   void End();
 
@@ -41,15 +45,19 @@ class Channel {
   std::map<uint32_t, SharedRegion> outputs;  // of runs that size their outputs, by output
 
  private:
-  Channel(int socket, std::unique_ptr<Mapping> page, std::chrono::nanoseconds spin)
-      : socket_(socket), page_(std::move(page)), spin_(spin) {}
+  Channel(int socket, std::unique_ptr<Mapping> page, uint32_t channel, std::chrono::nanoseconds spin)
+      : socket_(socket), page_(std::move(page)), channel_(channel), spin_(spin) {}
   ChannelPage& page() const { return *reinterpret_cast<ChannelPage*>(page_->data()); }
   void Ring(CallPlace place, Function function);
   bool HasAnswer() const { return page().answered.load(std::memory_order_acquire) == number_; }
-  Transfer TakeAnswer(WireFrame& frame);
+  Transfer TakeAnswer(WireFrame& frame, const TimeLimit& limit);
+  Transfer Send(FrameKind kind, Function function, const std::vector<uint64_t>& words,
+                const std::vector<int>& descriptors, const TimeLimit& limit);
+  Transfer TakeFrame(WireFrame& frame, const TimeLimit& limit);
 
   const Descriptor socket_;
   const std::unique_ptr<Mapping> page_;
+  const uint32_t channel_;  // its number
   SpinTime spin_;
   uint32_t number_ = 0;  // of the last call; 0 is none's
   Function function_{};

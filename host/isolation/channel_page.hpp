@@ -56,6 +56,7 @@ struct ChannelPage {
   alignas(64) Bell calls;           // of the host
   std::atomic<uint32_t> cancelled;  // a call in progress should end
   std::atomic<uint32_t> spin_ns;    // how long a side polls before it sleeps
+  std::atomic<uint32_t> channel;    // the number of the channel, as the high half of the number of a call
   std::atomic<uint32_t> number;     // of the call in the slot
   std::atomic<CallPlace> place;
   std::atomic<Function> function;
@@ -67,6 +68,9 @@ struct ChannelPage {
   uint64_t answer[kSlotWords];
 };
 static_assert(std::atomic<CallPlace>::is_always_lock_free && std::atomic<Function>::is_always_lock_free);
+
+// The number of a call: that of its channel, and that of the call among those of the channel.
+constexpr uint64_t CallNumber(uint32_t channel, uint32_t number) { return uint64_t{channel} << 32 | number; }
 
 // Whether the host waits for the answer at the bell; at the socket otherwise.
 inline bool IsRun(Function function) {

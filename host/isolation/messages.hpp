@@ -7,82 +7,9 @@
 #include <vector>
 
 #include "isolation/abi_wire.hpp"
+#include "isolation/message_types.hpp"
 
 namespace deputy::host {
-
-enum class FrameKind : uint32_t { kCall = 1, kReturn = 2, kCallback = 3, kCallbackReturn = 4, kNotice = 5 };
-
-enum class Function : uint32_t {
-  // Calls: a slot of a table each.
-  kDescribe = 1,
-  kInit,
-  kShutdown,
-  kProbe,
-  kOpen,
-  kClose,
-  kQuerySupport,
-  kCompile,
-  kExecutableDestroy,
-  kContextCreate,
-  kContextDestroy,
-  kScratchSize,
-  kExecute,
-  kBlobCompatibility,
-  kBlobCheck,
-  kBlobSerialize,
-  kBlobRestore,
-  kConcurrency,
-  kDeviceState,
-  kEnumerate,
-  kEstimate,
-  kInfer,
-  kCompute,
-  kGetOption,
-  kSetOption,
-  kDebugMap,
-  kSetProfiling,
-  kCollect,
-  kCorrelate,
-  kPropose,
-  kClaimRelease,
-  kGroups,
-  kResize,
-  // Not of a table: a region of the host's memory for inputs, whose descriptor comes along.
-  kShareRegion,
-  // Not of a table: kExecute with the tensors of the last one of the context but for their places.
-  kExecuteAgain,
-  // Callbacks.
-  kGraphOrder = 64,
-  kNodeInfo,
-  kValueInfo,
-  kGraphInputs,
-  kGraphOutputs,
-  kConstantBytes,
-  kConstantRead,
-  kConstantFile,
-  kNodeAttribute,
-  kCluster,
-  kQuantizedGroups,
-  kConstantRelease,
-  kNamedData,
-  kAddClaim,
-  kAddGroup,
-  kAddDevice,
-  kSetOutputType,
-  kAddDebugIds,
-  kWriteBlob,
-  kAllocateOutput,
-  // Notices.
-  kSupportAnswer = 128,
-  kEstimateAnswer,
-  kProgress,
-  kLog,
-  // On the control channel.
-  kHello = 160,
-  kNewChannel,
-  kCancel,
-  kFreeRegion
-};
 
 // The result of a function that returns a status.
 struct Outcome {
@@ -138,8 +65,7 @@ struct Ids {
 };
 template <class Wire>
 void Pass(Wire& wire, Ids& ids) {
-  wire.Number(ids.count);
-  wire.Array(ids.ids, ids.count);
+  wire.Counted(ids.ids, ids.count);
 }
 
 struct WireBytes {
@@ -148,8 +74,7 @@ struct WireBytes {
 };
 template <class Wire>
 void Pass(Wire& wire, WireBytes& bytes) {
-  wire.Number(bytes.size);
-  wire.Array(bytes.data, bytes.size);
+  wire.Counted(bytes.data, bytes.size);
 }
 
 // A table `deputy_host` of this process, for the worker to make its own of.
@@ -223,8 +148,7 @@ void Pass(Wire& wire, DelegateForm& delegate) {
   wire.Number(delegate.flags);
   wire.Str(delegate.id);
   wire.Str(delegate.description);
-  wire.Number(delegate.opset_count);
-  wire.Structs(delegate.opsets, delegate.opset_count, [&](auto& opset) { Pass(wire, opset); });
+  wire.CountedStructs(delegate.opsets, delegate.opset_count, [&](auto& opset) { Pass(wire, opset); });
   for (bool* flag :
        {&delegate.has_probe, &delegate.has_get_extension, &delegate.has_scratch_size, &delegate.has_cancel})
     wire.Number(*flag);
@@ -366,8 +290,8 @@ void Pass(Wire& wire, RunAgainForm& run) {
   for (uint64_t* number : {&run.run, &run.deadline_ns}) wire.Number(*number);
   wire.Number(run.power_level);
   wire.Number(run.precision);
-  for (uint64_t* number : {&run.region_size, &run.scratch, &run.count}) wire.Number(*number);
-  wire.Array(run.places, run.count);
+  for (uint64_t* number : {&run.region_size, &run.scratch}) wire.Number(*number);
+  wire.Counted(run.places, run.count);
 }
 struct NodeRun {
   deputy_node_id node = 0;
@@ -475,8 +399,7 @@ template <class Wire>
 void Pass(Wire& wire, OutputShape& shape) {
   wire.Number(shape.output);
   wire.Number(shape.dtype);
-  wire.Number(shape.rank);
-  wire.Array(shape.dims, shape.rank);
+  wire.Counted(shape.dims, shape.rank);
 }
 struct DebugIds {
   uint32_t id = 0;

@@ -99,7 +99,9 @@ deputy_status* DeviceState(deputy_instance* self, deputy_device_state* out) {
       const std::lock_guard lock(instance.mutex);
       constexpr size_t kMostNames = 64;  // a name does not change
       if (instance.device_names.size() > kMostNames) instance.device_names.clear();
-      const std::string& name = *instance.device_names.emplace(full.device_name.data, full.device_name.size).first;
+      constexpr uint64_t kMostName = 4096;  // longer than the host takes
+      const uint64_t size = std::min(full.device_name.size, kMostName);
+      const std::string& name = *instance.device_names.emplace(full.device_name.data, size).first;
       full.device_name = {name.c_str(), name.size()};
     }
     Fill(full, out);
@@ -139,11 +141,12 @@ deputy_status* Compute(const deputy_delegate* self, const deputy_host* host, con
     scope.host = host;
     scope.graph = graph;
     scope.run = args;
+    CallDeadline limit(delegate.link().options(), *args);
     RunTransfer run(*args);
     KnownPlaces none;
-    run.Find(delegate.link(), none);
+    run.Find(delegate.link(), none, limit);
     DelegateCallWith<NodeRun> message{delegate.CallWith(host), {node, {}}};
-    RemoteCall call(delegate.link(), Function::kCompute, scope);
+    RemoteCall call(delegate.link(), Function::kCompute, scope, limit);
     if (CallResult failure = run.Prepare(call); failure.failed) return failure;
     run.Fill(message.args.run);
     CallResult result = call.Make(message);

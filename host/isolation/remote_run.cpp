@@ -19,10 +19,11 @@ deputy_status* RemoteExecute(deputy_context* self, const deputy_run_args* args) 
     CallScope scope;
     scope.host = context.instance.host;
     scope.run = args;
+    CallDeadline limit(link.options(), *args);
     RunTransfer run(*args);
-    run.Find(link, context.places);
+    run.Find(link, context.places, limit);
     const bool again = context.run.Matches(*args);
-    RemoteCall call(link, again ? Function::kExecuteAgain : Function::kExecute, scope);
+    RemoteCall call(link, again ? Function::kExecuteAgain : Function::kExecute, scope, limit);
     if (CallResult failure = run.Prepare(call); failure.failed) return failure;
     std::unique_ptr<Received<Reply<Events>>> events;
     CallResult result;

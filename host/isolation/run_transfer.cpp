@@ -69,7 +69,7 @@ void KnownRun::Remember(const deputy_run_args& args) {
   }
 }
 
-void RunTransfer::Find(WorkerLink& link, KnownPlaces& known) {
+void RunTransfer::Find(WorkerLink& link, KnownPlaces& known, const CallDeadline& limit) {
   places_.assign(count(), 0);
   const uint64_t generation = link.generation();
   if (generation == 0) return;
@@ -80,7 +80,7 @@ void RunTransfer::Find(WorkerLink& link, KnownPlaces& known) {
     if (!HasBytes(input)) continue;
     KnownPlaces::Input& last = known.inputs[i];
     if (last.data != input->data || last.size != input->byte_size)
-      last = {input->data, input->byte_size, link.PlaceOf(input->data, input->byte_size)};
+      last = {input->data, input->byte_size, link.PlaceOf(input->data, input->byte_size, limit)};
     places_[i] = last.place;
   }
 }

@@ -43,7 +43,7 @@ class RunTransfer {
 
   // Finds the inputs that the worker can read where they are. Before the call: a region that it does not have yet is
   // sent in a call of its own.
-  void Find(WorkerLink& link, KnownPlaces& known);
+  void Find(WorkerLink& link, KnownPlaces& known, const CallDeadline& limit);
   // Copies the other inputs and attaches the descriptor that the worker does not have yet.
   CallResult Prepare(RemoteCall& call);
   // The message, which this must outlive.

@@ -18,8 +18,10 @@ struct RemotePluginOptions {
   std::filesystem::path file;    // the plugin
   bool sandbox = true;           // else the process keeps the user's rights
   uint64_t memory_limit = 0;     // of what the process may allocate, in bytes; 0: none
-  // For the load of the library, and between two messages of a call that is not a run; for runs, 0: none.
+  // For the load of the library, and for a call that is not a run; for runs, 0: none.
   std::chrono::milliseconds call_timeout{30000}, run_timeout{0};
+  // For a compilation whose progress starts call_timeout again and again; call_timeout where that is longer.
+  std::chrono::milliseconds call_timeout_total{600000};
   // How long each side polls for the other before it sleeps; without effect where the process may use one CPU alone.
   std::chrono::nanoseconds spin{50000};
   std::shared_ptr<SharedArenas> arenas = nullptr;  // whose memory the process reads without a copy; null: none

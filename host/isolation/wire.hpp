@@ -1,7 +1,7 @@
 // The bytes of messages between the host and a worker process: words of 64 bits. WireWriter and WireReader have the
-// same functions, so that one list of fields serves both (abi_wire.hpp, messages.hpp). A WireReader trusts nothing:
-// every count is compared with the bytes that are there, and arrays of plain numbers and texts stay where they were
-// received.
+// same functions, so that one list of fields serves both (abi_wire.hpp, messages.hpp). A WireReader trusts nothing: one
+// function, Fits(), compares every count with the bytes that are there before memory is taken for it, and arrays of
+// plain numbers and texts stay where they were received.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -21,9 +21,13 @@
 namespace deputy::host {
 
 // Both sides compare it: worker and library are of one build.
-inline constexpr uint32_t kWireVersion = 1;
+inline constexpr uint32_t kWireVersion = 2;
 // Longer texts are not read: their sizes are a plugin's own.
 inline constexpr uint64_t kMaxWireText = 64u << 20;
+
+// How an array with a count of its own is there. A plugin's array that is NULL though it is counted is told as that, so
+// that a count never comes without its bytes.
+enum class Listing : uint64_t { kAbsent, kListed, kUnlisted };
 
 // A whole struct, with zeros behind the end of one that an older peer filled.
 template <class T>
@@ -58,28 +62,39 @@ class WireWriter {
     const bool readable = text.data != nullptr && text.size <= kMaxWireText;
     words_.push_back(text.size);
     words_.push_back(readable ? 1 : 0);
-    if (readable) Bytes(text.data, text.size);
+    if (readable) Bytes(text.data, text.size, 1);
   }
-  // `count` numbers at `data`, or NULL with any count; the count was written before, as for the next two.
+  // `count` numbers at `data`, with their count.
+  template <class T, class N>
+  void Counted(const T*& data, N& count) {
+    if (Present(data, count)) Bytes(data, count * sizeof(T));
+  }
+  // `count` structs at `data`, each written by `each`.
+  template <class T, class N, class Each>
+  void CountedStructs(const T*& data, N& count, Each each) {
+    if (!Present(data, count)) return;
+    for (N i = 0; i < count; ++i) each(const_cast<T&>(data[i]));
+  }
+  // `count` pointers to structs that may grow, each of which may be NULL.
+  template <class T, class N, class Each>
+  void CountedPointers(const T* const*& data, N& count, Each each) {
+    if (!Present(data, count)) return;
+    for (N i = 0; i < count; ++i) {
+      const T* item = data[i];
+      Pointer(item, each);
+    }
+  }
+  // `count` numbers at `data`, or NULL with any count: one of several arrays that share a count, which was written
+  // before. Only the host sends these.
   template <class T, class N>
   void Array(const T*& data, N& count) {
     words_.push_back(data != nullptr ? 1 : 0);
     if (data != nullptr) Bytes(data, count * sizeof(T));
   }
-  // `count` structs at `data`, each written by `each`.
   template <class T, class N, class Each>
   void Structs(const T*& data, N& count, Each each) {
     words_.push_back(data != nullptr ? 1 : 0);
     for (N i = 0; data != nullptr && i < count; ++i) each(const_cast<T&>(data[i]));
-  }
-  // `count` pointers to structs that may grow, each of which may be NULL.
-  template <class T, class N, class Each>
-  void Pointers(const T* const*& data, N& count, Each each) {
-    words_.push_back(data != nullptr ? 1 : 0);
-    for (N i = 0; data != nullptr && i < count; ++i) {
-      const T* item = data[i];
-      Pointer(item, each);
-    }
   }
   // A struct that may grow and may be absent.
   template <class T, class Each>
@@ -99,9 +114,17 @@ class WireWriter {
   const std::vector<uint64_t>& words() const { return words_; }
 
  private:
-  void Bytes(const void* data, size_t size) {
+  template <class T, class N>
+  bool Present(const T* data, N count) {
+    const Listing listing = data != nullptr ? Listing::kListed : count != 0 ? Listing::kUnlisted : Listing::kAbsent;
+    words_.push_back(static_cast<uint64_t>(listing));
+    if (data != nullptr) words_.push_back(count);
+    return data != nullptr;
+  }
+  // With zeros behind them up to the end of a word, `zeros` at least.
+  void Bytes(const void* data, size_t size, size_t zeros = 0) {
     const size_t at = words_.size();
-    words_.resize(at + (size + 7) / 8);
+    words_.resize(at + (size + zeros + 7) / 8);
     if (size != 0) std::memcpy(words_.data() + at, data, size);
   }
 
@@ -145,9 +168,30 @@ class WireReader {
     text.size = Word();
     if (!Flag()) return;
     Require(text.size <= kMaxWireText);
-    text.data = Take<char>(text.size);
-    if (text.data == nullptr) text = {};
-    if (ok_) text.data = Terminated({text.data, text.size});
+    // Texts of the ABI have a NUL behind their end, which comes along.
+    if (ok_) text.data = Take<char>(text.size + 1);
+    Require(text.data != nullptr && text.data[text.size] == '\0');
+    if (!ok_) text = {};
+  }
+  template <class T, class N>
+  void Counted(const T*& data, N& count) {
+    data = Listed(count, sizeof(T)) ? Take<T>(count) : nullptr;
+  }
+  // Each struct and each pointer takes a word at least.
+  template <class T, class N, class Each>
+  void CountedStructs(const T*& data, N& count, Each each) {
+    data = nullptr;
+    if (Listed(count, sizeof(uint64_t))) ReadStructs(data, count, each);
+  }
+  template <class T, class N, class Each>
+  void CountedPointers(const T* const*& data, N& count, Each each) {
+    data = nullptr;
+    if (!Listed(count, sizeof(uint64_t))) return;
+    auto items = std::make_shared<std::vector<const T*>>();
+    for (N i = 0; ok_ && i < count; ++i) Pointer(items->emplace_back(), each);
+    if (items->empty()) items->emplace_back();
+    data = items->data();
+    kept_.push_back(std::move(items));
   }
   template <class T, class N>
   void Array(const T*& data, N& count) {
@@ -156,23 +200,7 @@ class WireReader {
   template <class T, class N, class Each>
   void Structs(const T*& data, N& count, Each each) {
     data = nullptr;
-    if (!Flag()) return;
-    auto items = std::make_shared<std::vector<T>>();
-    // Every struct takes a word at least, so that a wrong count ends soon.
-    for (N i = 0; ok_ && i < count; ++i) each(items->emplace_back());
-    if (items->empty()) items->emplace_back();  // present, though without elements
-    data = items->data();
-    kept_.push_back(std::move(items));
-  }
-  template <class T, class N, class Each>
-  void Pointers(const T* const*& data, N& count, Each each) {
-    data = nullptr;
-    if (!Flag()) return;
-    auto items = std::make_shared<std::vector<const T*>>();
-    for (N i = 0; ok_ && i < count; ++i) Pointer(items->emplace_back(), each);
-    if (items->empty()) items->emplace_back();
-    data = items->data();
-    kept_.push_back(std::move(items));
+    if (Flag() && Fits(count, sizeof(uint64_t))) ReadStructs(data, count, each);
   }
   template <class T, class Each>
   void Pointer(const T*& item, Each each) {
@@ -186,6 +214,7 @@ class WireReader {
   template <class Item, class Each>
   void List(std::vector<Item>& items, Each each) {
     const uint64_t count = Word();
+    if (!Fits(count, sizeof(uint64_t))) return;
     for (uint64_t i = 0; ok_ && i < count; ++i) each(items.emplace_back());
   }
   void Require(bool condition) { ok_ = ok_ && condition; }
@@ -205,25 +234,43 @@ class WireReader {
     Require(word <= 1);
     return ok_ && word == 1;
   }
+  // Whether so many items, of so many bytes each at least, can be among the bytes that are left. Each count is asked
+  // about here, before memory is taken for it.
+  bool Fits(uint64_t count, size_t bytes_each) {
+    Require(count <= words_.size() * sizeof(uint64_t) / bytes_each);
+    return ok_;
+  }
+  // The count of an array that is there; 1 for one that its sender counts and does not list.
+  template <class N>
+  bool Listed(N& count, size_t bytes_each) {
+    count = 0;
+    const uint64_t listing = Word();
+    Require(listing <= static_cast<uint64_t>(Listing::kUnlisted));
+    if (ok_ && listing == static_cast<uint64_t>(Listing::kUnlisted)) count = 1;
+    if (!ok_ || listing != static_cast<uint64_t>(Listing::kListed)) return false;
+    const uint64_t said = Word();
+    Require(said <= std::numeric_limits<N>::max());
+    if (!Fits(said, bytes_each)) return false;
+    count = static_cast<N>(said);
+    return true;
+  }
+  template <class T, class N, class Each>
+  void ReadStructs(const T*& data, N count, Each each) {
+    auto items = std::make_shared<std::vector<T>>();
+    for (N i = 0; ok_ && i < count; ++i) each(items->emplace_back());
+    if (items->empty()) items->emplace_back();  // present, though without elements
+    data = items->data();
+    kept_.push_back(std::move(items));
+  }
   template <class T>
   const T* Take(uint64_t count) {
-    Require(count <= words_.size() * sizeof(uint64_t) / sizeof(T));
-    if (!ok_) return nullptr;
+    if (!Fits(count, sizeof(T))) return nullptr;
     static constexpr uint64_t kNothing = 0;
     const size_t words = (count * sizeof(T) + 7) / 8;
     const uint64_t* at = words_.empty() ? &kNothing : words_.data();
     words_ = words_.subspan(words);
     return reinterpret_cast<const T*>(at);
   }
-  // Texts of the ABI have a NUL behind their end; a copy has one where the padding of the last word is full.
-  const char* Terminated(std::string_view text) {
-    auto copy = std::make_shared<std::vector<char>>(text.begin(), text.end());
-    copy->push_back('\0');
-    const char* data = copy->data();
-    kept_.push_back(std::move(copy));
-    return data;
-  }
-
   std::span<const uint64_t> words_;
   std::deque<std::shared_ptr<void>> kept_;
   bool ok_ = true;

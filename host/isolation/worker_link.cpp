@@ -20,6 +20,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kTimeToEnd{2000};
+// The watcher turns to its other work after this time, though more may have arrived.
+constexpr std::chrono::milliseconds kTurn{20};
+// For which a message to the worker waits in the control socket's place, which holds hundreds of them.
+constexpr std::chrono::milliseconds kControlWait{100};
+// Messages that are still taken when the process has ended: another process may go on sending them.
+constexpr int kMostAfterEnd = 1000;
 constexpr size_t kMostIdleChannels = 64;
 
 deputy_str Str(std::string_view text) { return {text.data(), text.size()}; }
@@ -118,20 +124,20 @@ Status WorkerLink::StartProcess() {
 }
 
 Status WorkerLink::AwaitHello() {
-  const Clock::time_point limit = Clock::now() + options_.call_timeout;
+  const TimeLimit limit = TimeLimit::Within(options_.call_timeout);
+  FrameReader reader;
   bool watch_output = true;
-  while (true) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit - Clock::now());
+  for (Transfer got = Transfer::kPending; got != Transfer::kDone;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit.left());
     if (left.count() <= 0) return Status(StatusCode::kDeadlineExceeded, "was not loaded in time");
     const WorkerProcess::Ready ready = process_->Wait(left, true, watch_output);
     if (ready.output) watch_output = output_->Take(process_->output_fd());
-    if (ready.reply) break;
-    if (ready.ended)
+    if (ready.reply) got = reader.Take(process_->reply_fd(), limit);
+    if (got == Transfer::kOverdue) continue;
+    if ((got != Transfer::kDone && got != Transfer::kPending) || (ready.ended && !ready.reply))
       return Error(StatusCode::kPlugin, "the process {} while it was loaded", HowItEnded(process_->Finish()));
   }
-  WireFrame frame;
-  if (ReceiveFrame(process_->reply_fd(), frame) != Transfer::kDone)
-    return Error(StatusCode::kPlugin, "the process {} while it was loaded", HowItEnded(process_->Finish()));
+  WireFrame frame = std::move(reader.frame());
   const bool named = frame.kind == FrameKind::kNotice && frame.function == Function::kHello;
   hello_ = std::make_unique<Received<Hello>>(std::move(frame));
   if (!named || !hello_->valid() || hello().version != kWireVersion)
@@ -171,20 +177,32 @@ std::unique_ptr<Channel> WorkerLink::Acquire() {
   channel = NewChannel();
   if (channel == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
-  if (ended_) channel->End();
+  if (ended_ || !condemned_.empty()) channel->End();
   used_.push_back(channel.get());
   return channel;
 }
 
 std::unique_ptr<Channel> WorkerLink::NewChannel() {
   Descriptor theirs[2];
-  std::unique_ptr<Channel> channel = Channel::Make(spin_, theirs);
+  std::unique_ptr<Channel> channel = Channel::Make(++last_channel_, spin_, theirs);
   if (channel == nullptr) return nullptr;
-  const std::lock_guard lock(sending_);
-  // Where this fails the worker has ended, which the first use of the channel shows.
-  (void)SendFrame(process_->reply_fd(), FrameKind::kNotice, Function::kNewChannel, Encode(Nothing()),
-                  {theirs[0].get(), theirs[1].get()});
-  return channel;
+  const bool sent = SendControl(Function::kNewChannel, Encode(Nothing()), {theirs[0].get(), theirs[1].get()});
+  return sent ? std::move(channel) : nullptr;
+}
+
+// Waits next to not at all: hundreds of messages have room until the worker reads them. Where the socket is closed the
+// worker has ended, which the next use of a channel shows.
+bool WorkerLink::SendControl(Function function, const std::vector<uint64_t>& words,
+                             const std::vector<int>& descriptors) {
+  Transfer sent = Transfer::kDone;
+  {
+    const std::lock_guard lock(sending_);
+    sent = SendFrame(process_->reply_fd(), {FrameKind::kNotice, function}, words, descriptors,
+                     TimeLimit::Within(kControlWait));
+  }
+  if (sent == Transfer::kDone || sent == Transfer::kClosed) return true;
+  Condemn("does not read what it is sent");
+  return false;
 }
 
 bool WorkerLink::has_ended() {
@@ -211,27 +229,27 @@ std::string WorkerLink::Condemn(std::string_view fault) {
     condemned_ = fault;
     Kill();
     idle_.clear();
+    changed_.notify_all();
   }
   return text;
 }
 
-std::string WorkerLink::HowLost() {
+std::string WorkerLink::HowLost(const TimeLimit& limit) {
   std::unique_lock lock(mutex_);
   // A closed channel and an end that is not yet seen are moments apart; a worker that closes one without reason is not
   // waited for.
-  constexpr std::chrono::milliseconds kMoment{2000};
-  if (!changed_.wait_for(lock, kMoment, [&] { return ended_.has_value(); })) {
-    if (condemned_.empty()) condemned_ = "closed a channel";
+  constexpr std::chrono::nanoseconds kMoment = std::chrono::milliseconds(500), kMost = std::chrono::milliseconds(2000);
+  const std::chrono::nanoseconds moment = std::clamp(limit.left(), kMoment, kMost);
+  if (!changed_.wait_for(lock, moment, [&] { return ended_.has_value() || !condemned_.empty(); })) {
+    condemned_ = "closed a channel";
     Kill();
-    changed_.wait_for(lock, kTimeToEnd, [&] { return ended_.has_value(); });
   }
   if (!condemned_.empty()) return fmt::format("its worker process was ended, because it {}", condemned_);
   return fmt::format("its worker process {}", ended_.value_or("cannot be reached"));
 }
 
 void WorkerLink::Cancel(uint64_t context, uint64_t run) {
-  const std::lock_guard lock(sending_);
-  (void)SendFrame(process_->reply_fd(), FrameKind::kNotice, Function::kCancel, Encode(TwoNumbers{context, run}));
+  (void)SendControl(Function::kCancel, Encode(TwoNumbers{context, run}));
 }
 
 void WorkerLink::RememberHost(uint64_t key, const deputy_host* host) {
@@ -258,10 +276,17 @@ void WorkerLink::Log(const LogForm& line) {
   log_.Line(level, View(text));
 }
 
+// What has arrived of a message on the control socket. False when there is nothing more to take from it.
 bool WorkerLink::TakeControl() {
-  WireFrame frame;
-  const Transfer got = ReceiveFrame(process_->reply_fd(), frame);
+  const Transfer got = control_.Take(process_->reply_fd(), TimeLimit::Within(kTurn));
   if (got == Transfer::kClosed) return false;
+  if (got == Transfer::kPending || got == Transfer::kOverdue) {
+    if (!control_limit_ && control_.has_begun()) control_limit_ = TimeLimit::Within(kMostFrameTime);
+    return true;
+  }
+  WireFrame frame = std::move(control_.frame());
+  control_ = FrameReader();
+  control_limit_.reset();
   const bool is_log = got == Transfer::kDone && frame.kind == FrameKind::kNotice && frame.function == Function::kLog;
   Received<LogForm> line(std::move(frame));
   if (!is_log || !line.valid()) {
@@ -276,17 +301,24 @@ void WorkerLink::Watch() {
   constexpr std::chrono::minutes kLong{10};
   bool control = true, output = true;
   // A worker without its control socket has no way back; the end of the process, which closes it, follows at once.
-  std::optional<Clock::time_point> limit;
+  std::optional<TimeLimit> limit;
+  int after_end = 0;
   while (true) {
-    const auto left =
-        limit ? std::chrono::ceil<std::chrono::milliseconds>(*limit - Clock::now()) : std::chrono::milliseconds(kLong);
-    if (left.count() <= 0) break;
-    const WorkerProcess::Ready ready = process_->Wait(left, control, output);
+    std::chrono::nanoseconds left = kLong;
+    if (limit) left = std::min(left, limit->left());
+    if (control_limit_) left = std::min(left, control_limit_->left());
+    if (limit && left.count() <= 0 && limit->is_over()) break;
+    const WorkerProcess::Ready ready =
+        process_->Wait(std::chrono::ceil<std::chrono::milliseconds>(left), control, output);
     // Lines of the log may be lost. The rest of a message that was not read is an invalid one.
     if (ready.output) WithMemory([&] { output = output_->Take(process_->output_fd()); });
     if (ready.reply) WithMemory([&] { control = TakeControl(); });
-    if (!control && !limit) limit = Clock::now() + kTimeToEnd;
-    if (ready.ended && !ready.reply) break;
+    if (control && control_limit_ && control_limit_->is_over()) {
+      Condemn("did not end a message");
+      control = false;
+    }
+    if (!control && !limit) limit = TimeLimit::Within(kTimeToEnd);
+    if (ready.ended && (!ready.reply || ++after_end > kMostAfterEnd)) break;
   }
   {
     const std::lock_guard lock(mutex_);

@@ -2,6 +2,7 @@
 // watches it, takes its log lines, and finds out how it ended. A worker that breaks the protocol is ended.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include "base/status.hpp"
 #include "base/worker_process.hpp"
 #include "deputy/abi/host.h"
+#include "isolation/call_deadline.hpp"
 #include "isolation/channel.hpp"
 #include "isolation/frame.hpp"
 #include "isolation/serve.hpp"
@@ -42,7 +44,7 @@ class WorkerLink final : private SharedArenaUser {
   const RemotePluginOptions& options() const { return options_; }
 
   // A channel that no other call uses. Null when the worker has ended, and when there is no descriptor or memory for
-  // one, as has_ended() tells. [any-thread]
+  // one, as has_ended() tells. Does not wait for the worker. [any-thread]
   std::unique_ptr<Channel> Acquire();
   bool has_ended();
   // Of serve.hpp. [any-thread]
@@ -52,12 +54,13 @@ class WorkerLink final : private SharedArenaUser {
   // Ends the worker because of what it did: "sent an invalid frame". Returns the fault as a sentence.
   // [any-thread]
   std::string Condemn(std::string_view fault);
-  // For a channel that was closed: waits until it is known how the worker ended. [any-thread]
-  std::string HowLost();
+  // For a channel that was closed: waits until it is known how the worker ended, a moment at least and not much longer
+  // than the limit of the call. [any-thread]
+  std::string HowLost(const TimeLimit& limit);
 
   // The place of bytes in a region that the worker has; 0 where it has none with them. A new region is sent to it in a
-  // call of its own. [any-thread]
-  uint64_t PlaceOf(const void* data, uint64_t size);
+  // call of its own, within the limit of the run. [any-thread]
+  uint64_t PlaceOf(const void* data, uint64_t size, const CallDeadline& run);
   // As long as it is the same, PlaceOf has the same results. [any-thread]
   uint64_t generation() const { return options_.arenas == nullptr ? 0 : options_.arenas->generation(); }
 
@@ -81,8 +84,9 @@ class WorkerLink final : private SharedArenaUser {
   bool TakeControl();
   void Kill();  // with mutex_
   std::unique_ptr<Channel> NewChannel();
+  bool SendControl(Function function, const std::vector<uint64_t>& words, const std::vector<int>& descriptors = {});
   void Freed(uint64_t region) override;
-  bool Share(const SharedArenas::Region& region, uint32_t number);
+  bool Share(const SharedArenas::Region& region, uint32_t number, const CallDeadline& run);
   void SendFreed(const RegionForm& region);
 
   const RemotePluginOptions options_;
@@ -92,6 +96,9 @@ class WorkerLink final : private SharedArenaUser {
   std::unique_ptr<Received<Hello>> hello_;
   std::string label_;
   std::unique_ptr<Output> output_;
+  // Of the control socket, by the watcher.
+  FrameReader control_;
+  std::optional<TimeLimit> control_limit_;  // of the frame that has begun
   std::thread watcher_;
 
   std::mutex mutex_;
@@ -102,7 +109,8 @@ class WorkerLink final : private SharedArenaUser {
   std::optional<std::string> ended_;  // how it ended
   bool collecting_ = false;           // its number may be another process' soon
 
-  std::mutex sending_;  // on the control socket
+  std::mutex sending_;  // on the control socket, which never waits
+  std::atomic<uint32_t> last_channel_{0};
   std::mutex regions_mutex_;
   std::map<uint64_t, uint32_t> regions_;  // that the worker has: the numbers in places, by id
   std::vector<uint32_t> free_numbers_;

@@ -4,7 +4,7 @@
 
 namespace deputy::host {
 
-uint64_t WorkerLink::PlaceOf(const void* data, uint64_t size) {
+uint64_t WorkerLink::PlaceOf(const void* data, uint64_t size, const CallDeadline& run) {
   if (options_.arenas == nullptr) return 0;
   const std::optional<SharedArenas::Found> found = options_.arenas->Find(data, size);
   if (!found) return 0;
@@ -20,7 +20,7 @@ uint64_t WorkerLink::PlaceOf(const void* data, uint64_t size) {
     number = free_numbers_.back();
     free_numbers_.pop_back();
   }
-  const bool shared = Share(found->region, number);
+  const bool shared = Share(found->region, number, run);
   uint32_t known = number;
   {
     const std::lock_guard lock(regions_mutex_);
@@ -34,9 +34,10 @@ uint64_t WorkerLink::PlaceOf(const void* data, uint64_t size) {
   return place(known);
 }
 
-bool WorkerLink::Share(const SharedArenas::Region& region, uint32_t number) {
+bool WorkerLink::Share(const SharedArenas::Region& region, uint32_t number, const CallDeadline& run) {
   const CallScope nothing;
-  RemoteCall call(*this, Function::kShareRegion, nothing);
+  CallDeadline limit(options_, &run);
+  RemoteCall call(*this, Function::kShareRegion, nothing, limit);
   call.Attach(region.descriptor->get());
   return !call.Make(RegionForm{region.id, number, region.size}).failed;
 }
@@ -55,9 +56,6 @@ void WorkerLink::Freed(uint64_t region) {
   SendFreed(form);
 }
 
-void WorkerLink::SendFreed(const RegionForm& region) {
-  const std::lock_guard lock(sending_);
-  (void)SendFrame(process_->reply_fd(), FrameKind::kNotice, Function::kFreeRegion, Encode(region));
-}
+void WorkerLink::SendFreed(const RegionForm& region) { (void)SendControl(Function::kFreeRegion, Encode(region)); }
 
 }  // namespace deputy::host

@@ -293,6 +293,7 @@ class EngineBuilder {
     options.sandbox = *state_.config.plugins.sandbox;
     options.memory_limit = entry.memory_limit;
     options.call_timeout = entry.call_timeout;
+    options.call_timeout_total = entry.call_timeout_total;
     options.run_timeout = entry.run_timeout;
     options.spin = entry.spin;
     if (engine_->arenas == nullptr) engine_->arenas = SharedArenas::Make();

@@ -33,6 +33,7 @@ struct Entry {
   uint64_t memory_limit = 0;  // of its process, in bytes; 0: none
   // No limit of runs: 0, and only where it is isolated.
   std::chrono::milliseconds call_timeout = std::chrono::seconds(30), run_timeout{};
+  std::chrono::milliseconds call_timeout_total = std::chrono::minutes(10);
   std::chrono::nanoseconds spin = std::chrono::microseconds(50);  // of both sides of a run, where it is isolated
   Origin spin_origin;                                             // none where it is the default
   Origin limit;       // of a limit that only a process of its own can have; none where there is none

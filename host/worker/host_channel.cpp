@@ -34,13 +34,17 @@ bool HostChannel::TakeCall(WireFrame& frame) {
   const CallPlace place = page().place.load(std::memory_order_relaxed);
   if (place == CallPlace::kNowhere) return false;
   if (place == CallPlace::kSlot) return TakeFromSlot(frame);
-  return ReceiveFrame(socket_.get(), frame) == Transfer::kDone && frame.kind == FrameKind::kCall;
+  if (ReceiveFrame(socket_.get(), frame) != Transfer::kDone || frame.kind != FrameKind::kCall) return false;
+  call_.store(frame.call, std::memory_order_relaxed);
+  return true;
 }
 
 bool HostChannel::TakeFromSlot(WireFrame& frame) {
   frame.kind = FrameKind::kCall;
   frame.function = page().function.load(std::memory_order_relaxed);
   frame.descriptors.clear();
+  call_.store(CallNumber(page().channel.load(std::memory_order_relaxed), page().number.load(std::memory_order_relaxed)),
+              std::memory_order_relaxed);
   return TakeWords(page().call, page().call_words, frame.words);
 }
 
@@ -56,10 +60,11 @@ WireFrame HostChannel::Exchange(Function function, const std::vector<uint64_t>& 
   const std::lock_guard lock(mutex_);
   WireFrame frame;
   has_sent_ = true;
-  const Transfer sent = SendFrame(socket_.get(), FrameKind::kCallback, function, words);
+  const FrameTag tag{FrameKind::kCallback, function, call_.load(std::memory_order_relaxed)};
+  const Transfer sent = SendFrame(socket_.get(), tag, words);
   page().answers.Ring();
   if (sent != Transfer::kDone || ReceiveFrame(socket_.get(), frame) != Transfer::kDone ||
-      frame.kind != FrameKind::kCallbackReturn || frame.function != function)
+      frame.kind != FrameKind::kCallbackReturn || frame.function != function || frame.call != tag.call)
     EndWorker();
   return frame;
 }
@@ -68,7 +73,8 @@ void HostChannel::Send(FrameKind kind, Function function, const std::vector<uint
   const std::lock_guard lock(mutex_);
   has_sent_ = true;
   // The host has closed the channel: the result is of no use any more.
-  if (SendFrame(socket_.get(), kind, function, words) == Transfer::kTooLarge) EndWorker();
+  const FrameTag tag{kind, function, call_.load(std::memory_order_relaxed)};
+  if (SendFrame(socket_.get(), tag, words) == Transfer::kTooLarge) EndWorker();
   page().answers.Ring();
 }
 

@@ -2,6 +2,7 @@
 // host is gone, the process ends.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -70,9 +71,10 @@ class HostChannel {
   Descriptor socket_;
   std::unique_ptr<Mapping> page_;
   SpinTime spin_;
-  uint32_t seen_ = 0;      // of the calls that were announced
-  std::mutex mutex_;       // of one exchange, or one notice
-  bool has_sent_ = false;  // on the socket, since the last call
+  uint32_t seen_ = 0;              // of the calls that were announced
+  std::atomic<uint64_t> call_{0};  // the number of the last one
+  std::mutex mutex_;               // of one exchange, or one notice
+  bool has_sent_ = false;          // on the socket, since the last call
 };
 
 }  // namespace deputy::host

@@ -19,7 +19,7 @@ std::mutex control_mutex;  // of frames to the host on the control socket
 template <class Message>
 void SendControl(Function function, const Message& message) {
   const std::lock_guard lock(control_mutex);
-  if (SendFrame(kWorkerReplyFd, FrameKind::kNotice, function, Encode(message)) != Transfer::kDone) EndWorker();
+  if (SendFrame(kWorkerReplyFd, {FrameKind::kNotice, function}, Encode(message)) != Transfer::kDone) EndWorker();
 }
 
 void ServeChannel(ServedPlugin& plugin, HostChannel& channel) {

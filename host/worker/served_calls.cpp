@@ -158,6 +158,7 @@ ReplyWords ServedCall::ServeInstance(WireFrame frame) {
       const StatusHandle status = Invoke(delegate.device_control->device_state, "device_state",
                                          [&] { return delegate.device_control->device_state(instance.raw, &state); });
       if (status != nullptr) state = {};
+      state.device_name = Cut(state.device_name);
       return ReplyWith(status, state);
     }
     case Function::kCorrelate: {

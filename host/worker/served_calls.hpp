@@ -1,6 +1,7 @@
 // The calls of the host, carried out on the plugin that this process serves.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -91,6 +92,12 @@ ReplyWords ReplyWith(const StatusHandle& status, const Payload& payload) {
   return Encode(reply);
 }
 inline ReplyWords ReplyWith(const StatusHandle& status) { return ReplyWith(status, Nothing()); }
+
+// A text of the plugin for the host, which takes no longer ones: cut off, so that its size costs nothing.
+inline deputy_str Cut(deputy_str text) {
+  constexpr uint64_t kMost = 8192;
+  return {text.data, text.data == nullptr ? text.size : std::min(text.size, kMost)};
+}
 
 // A message of the host, which is trusted.
 template <class Message>

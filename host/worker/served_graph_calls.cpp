@@ -1,4 +1,5 @@
 // Calls of the host with a graph: support query, proposals, estimates, compilation, and a vendor's own operators.
+#include <algorithm>
 #include <utility>
 
 #include "worker/served_calls.hpp"
@@ -8,14 +9,13 @@ namespace {
 
 // Sinks of a call: their `self` is the channel, or has it.
 void AnswerSupport(void* self, deputy_node_id node, deputy_reason reason, deputy_str detail) {
-  constexpr uint64_t kMostDetail = 4096;
   if (detail.data == nullptr) detail.size = 0;
-  detail.size = std::min(detail.size, kMostDetail);
-  static_cast<HostChannel*>(self)->Notify(Function::kSupportAnswer, SupportAnswer{node, reason, detail});
+  static_cast<HostChannel*>(self)->Notify(Function::kSupportAnswer, SupportAnswer{node, reason, Cut(detail)});
 }
 
 void AnswerEstimate(void* self, const deputy_estimate* estimate) {
-  const deputy_estimate whole = estimate == nullptr ? deputy_estimate{} : Whole(*estimate);
+  deputy_estimate whole = estimate == nullptr ? deputy_estimate{} : Whole(*estimate);
+  whole.reason = Cut(whole.reason);
   static_cast<HostChannel*>(self)->Notify(Function::kEstimateAnswer, whole);
 }
 
@@ -25,12 +25,15 @@ deputy_status* AddGroup(void* self, const deputy_group* group) {
 }
 
 deputy_status* AddDevice(void* self, const deputy_device_info* device) {
-  const deputy_device_info whole = device == nullptr ? deputy_device_info{} : Whole(*device);
+  deputy_device_info whole = device == nullptr ? deputy_device_info{} : Whole(*device);
+  for (deputy_str* text : {&whole.id, &whole.name, &whole.driver}) *text = Cut(*text);
   return static_cast<HostChannel*>(self)->Ask(Function::kAddDevice, whole);
 }
 
 deputy_status* SetOutput(void* self, uint32_t output, deputy_dtype dtype, const int64_t* dims, uint32_t rank) {
-  return static_cast<HostChannel*>(self)->Ask(Function::kSetOutputType, OutputShape{output, dtype, dims, rank});
+  constexpr uint32_t kMostRank = 1024;  // more than the host takes
+  return static_cast<HostChannel*>(self)->Ask(Function::kSetOutputType,
+                                              OutputShape{output, dtype, dims, std::min(rank, kMostRank)});
 }
 
 struct ClaimTarget {
@@ -56,7 +59,7 @@ deputy_control ServedCall::control() {
   return {sizeof(deputy_control), 0, &channel_,
           [](void* self) -> uint32_t { return static_cast<HostChannel*>(self)->cancelled() ? 1 : 0; },
           [](void* self, uint32_t permille, deputy_str step) {
-            static_cast<HostChannel*>(self)->Notify(Function::kProgress, ProgressStep{permille, step});
+            static_cast<HostChannel*>(self)->Notify(Function::kProgress, ProgressStep{permille, Cut(step)});
           }};
 }
 

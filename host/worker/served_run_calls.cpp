@@ -59,7 +59,9 @@ void ServedCall::Bind(RunForm& run, std::vector<Descriptor>& descriptors) {
 deputy_status* ServedCall::Allocate(void* self, uint32_t output, const int64_t* dims, uint32_t rank, void** data) {
   auto& call = *static_cast<ServedCall*>(self);
   HostChannel& channel = call.channel_;
-  const auto reply = channel.Ask<TwoNumbers>(Function::kAllocateOutput, OutputShape{output, 0, dims, rank});
+  constexpr uint32_t kMostRank = 1024;  // more than the host takes
+  const OutputShape shape{output, 0, dims, std::min(rank, kMostRank)};
+  const auto reply = channel.Ask<TwoNumbers>(Function::kAllocateOutput, shape);
   if (deputy_status* refused = StatusOf((*reply)->outcome)) return refused;
   *data = nullptr;
   const auto [size, region_size] = (*reply)->payload;

@@ -74,6 +74,8 @@ deputy_status* Cluster(void*, const deputy_graph* graph, const uint32_t* wanted,
   return Shielded(graph, [&](GraphMirror& mirror) -> deputy_status* {
     if (clusters == nullptr || cluster_count == nullptr || (wanted == nullptr && count != 0))
       return Missing("wanted, clusters and cluster_count must not be NULL");
+    // Before so many wishes are read and sent.
+    if (count != mirror.Order().size()) return Missing("'count' must be the number of nodes of the graph");
     const auto reply = mirror.channel().Ask<WireClusters>(Function::kCluster, Ids{wanted, count});
     if (deputy_status* failure = StatusOf((*reply)->outcome)) return failure;
     const WireClusters& made = (*reply)->payload;

@@ -16,6 +16,7 @@ delegates:
     isolation: process
     timeout: 1.5s
     call_timeout: 10s
+    call_timeout_total: 1min
     memory_limit: 1GB
     on_failure: fail
     verify: {when: first_run, rtol: 1e-3, atol: 0.5, outliers: 0.1, on_mismatch: fail}

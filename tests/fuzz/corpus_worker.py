@@ -2,15 +2,24 @@
 
 import struct
 
-TYPES = 47  # of the list in worker_messages.cpp; the next number is a stream of frames
+TYPES = 51  # of the list in worker_messages.cpp; the next number is a stream of frames
 CALLBACK, NOTICE, RETURN = 3, 5, 2
-DESCRIBE, ENUMERATE, COMPILE, EXECUTE = 1, 20, 8, 13
-NODE_INFO, VALUE_INFO, ADD_DEVICE, SUPPORT, LOG, HELLO = 65, 66, 79, 128, 131, 160
+DESCRIBE = 1
+# The numbers of message_types.hpp.
+(GRAPH_ORDER, NODE_INFO, VALUE_INFO, GRAPH_INPUTS, GRAPH_OUTPUTS, CONSTANT_BYTES, CONSTANT_READ, CONSTANT_FILE,
+ NODE_ATTRIBUTE, CLUSTER, QUANTIZED_GROUPS, CONSTANT_RELEASE, NAMED_DATA, ADD_CLAIM, ADD_GROUP, ADD_DEVICE,
+ SET_OUTPUT_TYPE, ADD_DEBUG_IDS, WRITE_BLOB, ALLOCATE_OUTPUT) = range(64, 84)  # fmt: skip
+SUPPORT, ESTIMATE, PROGRESS, LOG, HELLO = 128, 129, 130, 131, 160
 
 
 def string(value):
     data = value.encode()
-    return [len(data), 1, *struct.unpack(f"<{(len(data) + 7) // 8}Q", data + b"\0" * (-len(data) % 8))]
+    size = len(data) // 8 * 8 + 8  # with a NUL behind its end, in whole words
+    return [len(data), 1, *struct.unpack(f"<{size // 8}Q", data.ljust(size, b"\0"))]
+
+
+ABSENT = 0  # of an array; else LISTED, its count and its items
+LISTED = 1
 
 
 def message(number, *words):
@@ -18,7 +27,7 @@ def message(number, *words):
 
 
 def frame(kind, function, *words):
-    return struct.pack(f"<4IQ{len(words)}Q", 0x46505044, kind, function, 0, len(words), *words)
+    return struct.pack(f"<4I2Q{len(words)}Q", 0x46505044, kind, function, 0, len(words), 0, *words)
 
 
 def says(record):
@@ -35,7 +44,7 @@ NO_TABLE = [0, 0, 0, 0]
 
 
 def greeting(init=1):
-    return [1, 0, 0, 0, 2, 2, 0, *string("com.example.npu"), *string("Example"), *string("1"), init, init, 0]
+    return [2, 0, 0, 0, 2, 2, 0, *string("com.example.npu"), *string("Example"), *string("1"), init, init, 0]
 
 
 def rows(*items):
@@ -44,11 +53,11 @@ def rows(*items):
 
 def option():
     texts = [*string("threads"), *string("Threads."), 0, 0, *string("2")]
-    return [4096, 2, *texts, 0, 0, 0, 64, 0, 0, 0]
+    return [4096, 2, *texts, ABSENT, 0, 64, 0, 0, 0]
 
 
 def capability():
-    return [4096, 1, 13, 0, 0, 1, *string(""), *string("Relu"), *string(""), 1, 1, 1]
+    return [4096, 1, 13, 0, 0, 1, *string(""), *string("Relu"), *string(""), LISTED, 1, 1]
 
 
 def delegate(tables=()):
@@ -58,7 +67,7 @@ def delegate(tables=()):
     forms = [word for name in order for word in ([1, 512, 0, 0xFFFF] if name in tables else NO_TABLE)]
     capabilities = rows(capability()) if "capabilities" in tables else [0, 0]
     options = rows(option()) if "options" in tables else [0, 0]
-    return [0, *string("npu"), *string("An NPU."), 1, 1, *string(""), 17, 1, 1, 1, 1, *forms, *capabilities, 0, 0, *options]
+    return [0, *string("npu"), *string("An NPU."), LISTED, 1, *string(""), 17, 1, 1, 1, 1, *forms, *capabilities, 0, 0, *options]
 
 
 def plugin(*tables):
@@ -69,16 +78,48 @@ def reply(*words, function=0):
     return answers(frame(RETURN, function, *words))
 
 
+def in_slot(*words):
+    """The answer of a run whose call was in the slot."""
+    record = frame(RETURN, 0, *words)
+    return struct.pack("<I", len(record) | 0xC0000000) + record
+
+
+def asks(function, *words):
+    """A question, which is sent when a frame of the host has arrived: the call, or the answer to the last question."""
+    return answers(frame(CALLBACK, function, *words))
+
+
 def conversation(*tables, in_open=b"", in_compile=b"", in_run=b""):
-    start = says(frame(NOTICE, HELLO, *greeting())) + reply(*OK) + reply(*plugin(*tables))
-    asked = reply(*OK)  # probe
-    if "devices" in tables:
-        asked += answers(frame(CALLBACK, ADD_DEVICE, 4096, 3, *string("0"), *string("NPU"), *string("npu"), 1 << 30, 10**9))
-        asked += reply(*OK)
-    opened = reply(*OK, 7) + (in_open or reply(*OK))
-    compiled = in_compile + reply(*OK, 8) + reply(*OK, 9)
-    ran = in_run + reply(*OK, 0) + reply(*OK) * 4
-    return start + asked + opened + compiled + ran
+    """Every call of tests/support/every_call.hpp, in its order."""
+    has, done = set(tables), reply(*OK)
+    device = asks(ADD_DEVICE, 4096, 3, *string("0"), *string("NPU"), *string("npu"), 1 << 30, 10**9) + done
+    script = says(frame(NOTICE, HELLO, *greeting())) + done + reply(*plugin(*tables))
+    script += (done + (device if "devices" in has else b"")) * 2  # for the description, and again
+    script += done if "blob" in has else b""  # check
+    script += asks(SET_OUTPUT_TYPE, 0, 1, LISTED, 1, 4) + done + done if "operators" in has else b""
+    script += reply(*OK, 7) + (in_open or done)
+    if "propose" in has:
+        script += asks(ADD_CLAIM, 4096, LISTED, 1, 0, ABSENT, ABSENT, 5) + done
+        script += asks(ADD_GROUP, 4096, LISTED, 2, 0x100000000) + done
+    if "estimate" in has:
+        script += answers(frame(NOTICE, ESTIMATE, 4096, 1, *string(""), 1, 1, 1, ABSENT)) + says(frame(RETURN, 0, *OK))
+    script += reply(*OK, 1, LISTED, 2, 0x31) + done if "options" in has else b""
+    script += reply(*OK, 0) if "concurrency" in has else b""
+    script += reply(*OK, 4096, 1, 1, 0, 0, 0, 0, *string("NPU")) if "device_control" in has else b""
+    script += reply(*OK, 5, 5) if "profiling" in has else b""  # correlate
+    script += reply(*OK, 1, LISTED, 2, 0x31) if "blob" in has else b""  # compatibility
+    script += in_compile + reply(*OK, 8)
+    script += asks(WRITE_BLOB, LISTED, 4, 0x626F6C62) + done if "blob" in has else b""  # serialize
+    script += asks(ADD_DEBUG_IDS, 1, LISTED, 1, 0) + done if "profiling" in has else b""
+    script += reply(*OK, 9) + reply(*OK, 0)  # context, scratch size
+    script += reply(*OK, 0) if "profiling" in has else b""
+    script += in_run + reply(*OK, 0) + in_slot(*OK, 0)
+    script += reply(*OK, 1, 4096, 1, 0, 1, 2, *string("conv"), *string("")) if "profiling" in has else b""  # collect
+    script += reply(*OK, 0) if "resize" in has else b""
+    script += done * 2  # the ends of context and executable
+    script += reply(*OK, 10) + done if "blob" in has else b""  # restore
+    script += done if "propose" in has else b""  # claim_release
+    return script + done * 2
 
 
 def messages():
@@ -88,7 +129,7 @@ def messages():
         "hello": message(0, *greeting()),
         "log": message(1, *log),
         "number": message(5, 7),
-        "ids": message(8, 2, 1, 0x100000000),
+        "ids": message(8, LISTED, 2, 0x100000000),
         "plugin": message(18, *plugin("options", "capabilities")),
         "stream": struct.pack("<I", TYPES) + stream,
         "cut_stream": struct.pack("<I", TYPES) + stream[:-9],
@@ -96,14 +137,24 @@ def messages():
 
 
 def conversations():
-    asks = answers(frame(CALLBACK, NODE_INFO, 0)) + answers(frame(CALLBACK, VALUE_INFO, 0))
-    support = answers(frame(NOTICE, SUPPORT, 0, 0, 0, 0)) + says(frame(RETURN, 0, *OK))
+    of_graph = b"".join([
+        asks(GRAPH_ORDER, 0), asks(NODE_INFO, 0), asks(VALUE_INFO, 0), asks(GRAPH_INPUTS, 0), asks(GRAPH_OUTPUTS, 0),
+        asks(NODE_ATTRIBUTE, 0, *string("axis")), asks(CLUSTER, LISTED, 2, 0x100000001), asks(QUANTIZED_GROUPS, 0),
+        asks(NAMED_DATA, *string("none")),
+    ])  # fmt: skip
+    of_constants = asks(CONSTANT_BYTES, 3) + asks(CONSTANT_READ, 3, 0, 4) + asks(CONSTANT_FILE, 3) + asks(CONSTANT_RELEASE, 3)
+    progress = asks(GRAPH_ORDER, 0) + says(frame(NOTICE, PROGRESS, 500, *string("half"))) + says(frame(NOTICE, LOG, 0, 1, *string("line")))
+    support = answers(frame(NOTICE, SUPPORT, 0, 0, *string(""))) + says(frame(RETURN, 0, *OK))
+    allocates = asks(ALLOCATE_OUTPUT, 0, 1, LISTED, 0)
     return {
-        "refuses": says(frame(NOTICE, HELLO, 1, *string("cannot be loaded"), *greeting()[3:])),
+        "refuses": says(frame(NOTICE, HELLO, 2, *string("cannot be loaded"), *greeting()[3:])),
         "plain": conversation(),
         "options": conversation("options", "capabilities"),
         "devices": conversation("devices", "device_control", "concurrency"),
-        "asks": conversation(in_open=support, in_compile=asks),
+        "asks": conversation(in_open=support, in_compile=of_graph, in_run=allocates),
+        "constants": conversation(in_compile=of_constants),
+        "progress": conversation("blob", in_compile=progress),
         "silent": says(frame(NOTICE, HELLO, *greeting())) + reply(*OK),
-        "all": conversation("blob", "capabilities", "devices", "estimate", "options", "profiling", "propose", "resize"),
-    }
+        "all": conversation("blob", "capabilities", "concurrency", "device_control", "devices", "estimate", "operators",
+                            "options", "profiling", "propose", "resize", in_open=support),
+    }  # fmt: skip

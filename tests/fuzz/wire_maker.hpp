@@ -43,7 +43,26 @@ class WireMaker {
   void Str(deputy_str&) {
     const size_t size = random_.Below(random_.OneIn(8) ? 100 : 12);
     words_.push_back(size);
-    if (Flag()) Words(size);
+    if (!Flag()) return;
+    const size_t at = words_.size();
+    Words(size + 1);
+    reinterpret_cast<uint8_t*>(words_.data() + at)[size] = 0;
+  }
+  template <class T, class N>
+  void Counted(const T*&, N& count) {
+    if (Listed(count)) Words(static_cast<size_t>(count) * sizeof(T));
+  }
+  template <class T, class N, class Each>
+  void CountedStructs(const T*&, N& count, Each each) {
+    T item{};
+    if (!Listed(count)) return;
+    for (N i = 0; i < count; ++i) each(item);
+  }
+  template <class T, class N, class Each>
+  void CountedPointers(const T* const*&, N& count, Each each) {
+    const T* item = nullptr;
+    if (!Listed(count)) return;
+    for (N i = 0; i < count; ++i) Pointer(item, each);
   }
   template <class T, class N>
   void Array(const T*&, N& count) {
@@ -54,12 +73,6 @@ class WireMaker {
     T item{};
     if (!Fits(count) || !Flag()) return;
     for (N i = 0; i < count; ++i) each(item);
-  }
-  template <class T, class N, class Each>
-  void Pointers(const T* const*&, N& count, Each each) {
-    const T* item = nullptr;
-    if (!Fits(count) || !Flag()) return;
-    for (N i = 0; i < count; ++i) Pointer(item, each);
   }
   template <class T, class Each>
   void Pointer(const T*&, Each each) {
@@ -88,6 +101,16 @@ class WireMaker {
     if (static_cast<uint64_t>(count) <= kMostItems) return true;
     words_.push_back(0);
     return false;
+  }
+  template <class N>
+  bool Listed(N& count) {
+    const auto listing = random_.OneIn(3) ? static_cast<Listing>(random_.Below(3)) : Listing::kListed;
+    words_.push_back(static_cast<uint64_t>(listing));
+    count = 0;
+    if (listing != Listing::kListed) return false;
+    count = static_cast<N>(random_.Below(4));
+    words_.push_back(static_cast<uint64_t>(count));
+    return true;
   }
   bool Flag() {
     words_.push_back(random_.OneIn(4) ? 0 : 1);
@@ -123,19 +146,30 @@ class WireVisitor {
     fuzz::Require(text.data[text.size] == '\0', "a text has a NUL behind its end");
   }
   template <class T, class N>
+  void Counted(const T*& data, N& count) {
+    fuzz::Require(data != nullptr || count <= 1, "a count that is more than one has an array");
+    Array(data, count);
+  }
+  template <class T, class N, class Each>
+  void CountedStructs(const T*& data, N& count, Each each) {
+    fuzz::Require(data != nullptr || count <= 1, "a count that is more than one has an array");
+    Structs(data, count, each);
+  }
+  template <class T, class N, class Each>
+  void CountedPointers(const T* const*& data, N& count, Each each) {
+    fuzz::Require(data != nullptr || count <= 1, "a count that is more than one has an array");
+    for (N i = 0; data != nullptr && i < count; ++i) {
+      const T* item = data[i];
+      Pointer(item, each);
+    }
+  }
+  template <class T, class N>
   void Array(const T*& data, N& count) {
     if (data != nullptr) Add(data, static_cast<size_t>(count) * sizeof(T));
   }
   template <class T, class N, class Each>
   void Structs(const T*& data, N& count, Each each) {
     for (N i = 0; data != nullptr && i < count; ++i) each(const_cast<T&>(data[i]));
-  }
-  template <class T, class N, class Each>
-  void Pointers(const T* const*& data, N& count, Each each) {
-    for (N i = 0; data != nullptr && i < count; ++i) {
-      const T* item = data[i];
-      Pointer(item, each);
-    }
   }
   template <class T, class Each>
   void Pointer(const T*& item, Each each) {

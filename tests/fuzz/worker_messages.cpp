@@ -6,12 +6,14 @@
 #include <cstdlib>
 #include <optional>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "fuzz/target.hpp"
 #include "fuzz/wire_maker.hpp"
 #include "isolation/frame.hpp"
 #include "isolation/messages.hpp"
+#include "support/sent_messages.hpp"
 
 namespace deputy::fuzz {
 namespace {
@@ -39,12 +41,24 @@ using Messages =
                ObjectCall<host::WireNumber>, ObjectCall<deputy_context_args>, ObjectCall<host::RunForm>,
                ObjectCall<deputy_resize_args>, Reply<host::NodeForm>, Reply<host::ValueForm>, Reply<deputy_attribute>,
                Reply<host::WireBytes>, Reply<host::NamedBytes>, Reply<host::Ids>, Reply<host::WireClusters>,
-               Reply<host::WireGroups>>;
+               Reply<host::WireGroups>, host::RegionForm, host::TwoNumbers, ObjectCall<host::RunAgainForm>,
+               host::Nothing>;
 
 constexpr uint32_t kMessages = std::tuple_size_v<Messages>;
 constexpr size_t kMostBytes = 16 * 1024, kHeader = sizeof(uint32_t);
 // A frame that stops in the middle is waited for; one that is complete is not.
 constexpr uint32_t kStream = kMessages;
+
+template <class Message, class... Listed>
+constexpr bool IsListed(const std::tuple<Listed...>*) {
+  return (std::is_same_v<Message, Listed> || ...);
+}
+// Compiles if the list has each message that a worker sends.
+[[maybe_unused]] void CheckList(host::Function function) {
+  host::WithSentMessage(function, []<class Message>(Message*) {
+    static_assert(IsListed<Message>(static_cast<const Messages*>(nullptr)));
+  });
+}
 
 template <class Fn, size_t... Index>
 void WithMessage(uint32_t number, Fn fn, std::index_sequence<Index...>) {

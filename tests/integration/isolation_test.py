@@ -110,6 +110,14 @@ class Isolation(unittest.TestCase):
                     done = self.run_model(config, fault=f"{stage}:{kind}")
                     self.right(done)
 
+    def test_R163_faults_without_end_are_some_lines(self):
+        done = self.run_model(self.config(keys="    call_timeout: 2s\n"), fault="progress:wrong")
+        self.right(done)
+        self.assertIn("did not answer a call within 2000 ms", done.stderr)
+        self.assertIn("a step of its progress is not UTF-8", done.stderr)
+        self.assertLess(done.stderr.count("broke its contract"), 1500)
+        self.assertRegex(done.stderr, "dropped [0-9]+ of its lines")
+
     def test_the_run_after_a_fault_is_the_delegates_again(self):
         # The fixture notes in a file that the fault has been.
         config = self.config(keys="    timeout: 200ms\n    call_timeout: 400ms\n", sandbox="false")
@@ -137,7 +145,7 @@ class Isolation(unittest.TestCase):
                 self.assertEqual("its worker process was ended by SIGABRT" in done.stderr, warns, done.stderr)
 
     def test_a_limit_without_isolation_is_refused(self):
-        for key, value in (("timeout", "1s"), ("memory_limit", "1GB"), ("spin", "0us")):
+        for key, value in (("timeout", "1s"), ("memory_limit", "1GB"), ("spin", "0us"), ("call_timeout_total", "1min")):
             config = self.config(keys=f"    {key}: {value}\n")
             self.deputy("config", "check", config)
             config.write_text(config.read_text().replace("isolation: process\n", "isolation: none\n"))

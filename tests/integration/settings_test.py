@@ -312,15 +312,19 @@ class Effects(Settings):
             setting = f"delegates.npu0.min_flops={flops}"
             self.assertEqual(self.placed(NPU, "--set", setting, model=model), {"product": delegate})
 
-    @shows("delegates.isolation", "delegates.timeout", "delegates.call_timeout", "delegates.memory_limit")
+    @shows("delegates.isolation", "delegates.timeout", "delegates.call_timeout", "delegates.call_timeout_total",
+           "delegates.memory_limit")  # fmt: skip
     def test_IsolationSurvivesWhatAPluginDoes(self):
-        for plugin, keys, warning in (
-            ("crashes_in_execute", "", "execute: its worker process was ended by SIGSEGV"),
-            ("hangs_in_execute", ", timeout: 150ms", "execute: its worker process did not end a run within 150 ms"),
-            ("good", ", memory_limit: 1MB", "its worker process"),
-            ("misbehaves", ", call_timeout: 250ms", "open: its worker process did not answer a call within 250 ms"),
+        twice, late = ", call_timeout: 250ms, call_timeout_total: 500ms", "its worker process did not answer a call within"
+        for plugin, fault, keys, warning in (
+            ("crashes_in_execute", "", "", "execute: its worker process was ended by SIGSEGV"),
+            ("hangs_in_execute", "", ", timeout: 150ms", "execute: its worker process did not end a run within 150 ms"),
+            ("good", "", ", memory_limit: 1MB", "its worker process"),
+            ("misbehaves", "open:hang", ", call_timeout: 250ms", f"open: {late} 250 ms"),
+            ("misbehaves", "progress:same", twice, f"compile: {late} 250 ms"),
+            ("misbehaves", "progress:steps", twice, f"compile: {late} 500 ms, with all of its progress"),
         ):
-            with self.subTest(plugin), mock.patch.dict(os.environ, FIXTURE_FAULT="open:hang"):
+            with self.subTest(plugin + fault), mock.patch.dict(os.environ, FIXTURE_FAULT=fault):
                 config = self.config(f"delegates: [{{name: {plugin}, isolation: process{keys}}}]\n",
                                      f"version: 1\nplugins: {{paths: [{self.fixture(plugin)}], trust: any}}\n")  # fmt: skip
                 self.assertIn(warning, self.deputy("run", self.model(), "--config", config).stderr)

@@ -27,7 +27,7 @@ struct BlobCollector {
       const std::string message = fmt::format("the blob exceeds the maximum of {} bytes", limit);
       return host.status_new(host.self, DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, message.data(), message.size());
     }
-    if (data == nullptr && size != 0) fault = fmt::format("it writes {} bytes from NULL", size);
+    if (data == nullptr && size != 0) fault = "it writes bytes from NULL";
     if (size == 0 || data == nullptr) return nullptr;
     const auto* begin = static_cast<const uint8_t*>(data);
     bytes.insert(bytes.end(), begin, begin + size);

@@ -67,6 +67,10 @@ std::string OpenOutputs::Take(uint32_t output, const int64_t* dims, uint32_t ran
   if (open == open_.end()) return fmt::format("it allocates output {}, whose extents are known", output);
   if (open->allocated) return fmt::format("it allocates output {} twice", output);
   if (data == nullptr || (dims == nullptr && rank != 0)) return fmt::format("it allocates output {} with NULL", output);
+  // Before the extents are read: the rank is the plugin's number.
+  if (rank != open->dims.size())
+    return fmt::format("it gives output {} the rank {}, which does not fit {}", output, rank,
+                       ShapeToString(open->dims));
   const std::span<const int64_t> given(dims, rank);
   const auto fits = [](int64_t known, int64_t now) { return known < 0 ? now >= 0 : now == known; };
   if (!std::equal(open->dims.begin(), open->dims.end(), given.begin(), given.end(), fits))

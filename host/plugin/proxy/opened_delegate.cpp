@@ -24,6 +24,7 @@ OpenedDelegate::OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deput
     : plugin_(std::move(plugin)),
       table_(table),
       services_(std::make_unique<HostServices>(request.name, request.pool, request.helpers, request.check)),
+      faults_(request.name),
       blob_(BlobOf(*table)),
       resize_(ResizeOf(*table)),
       profiling_(ProfilingOf(*table)),
@@ -71,6 +72,7 @@ Result<std::shared_ptr<OpenedDelegate>> OpenedDelegate::Open(std::shared_ptr<Loa
 OpenedDelegate::~OpenedDelegate() {
   if (instance_ != nullptr) CallVoidLoading("close", [&] { table_->close(instance_); });
   services_->ReportDroppedLines();
+  faults_.ReportDropped();
   if (handle_tracker() == nullptr) return;
   if (const size_t out = handle_tracker()->statuses_out(); out != 0)
     LogFault("close", fmt::format("{} of the statuses that it got were never handed back", out));
@@ -110,7 +112,7 @@ Status OpenedDelegate::Fault(const char* function, std::string fault) const {
 void OpenedDelegate::LogFault(const char* function, std::string_view fault) const noexcept {
   try {
     if (LogEnabled(LogLevel::kWarning, name()))
-      LogLine(LogLevel::kWarning, name(), fmt::format("{} broke its contract: {}", Place(function), fault));
+      faults_.Line(LogLevel::kWarning, fmt::format("{} broke its contract: {}", Place(function), fault));
   } catch (...) {  // no memory for the line; it may be the plugin that is waiting for this to return
   }
 }

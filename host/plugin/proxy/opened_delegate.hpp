@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/limited_log.hpp"
 #include "base/status.hpp"
 #include "delegate/factory.hpp"
 #include "deputy/abi/delegate.h"
@@ -141,6 +142,7 @@ class OpenedDelegate {
   std::shared_ptr<LoadedPlugin> plugin_;
   const deputy_delegate* table_;
   std::unique_ptr<HostServices> services_;
+  mutable LimitedLog faults_;              // of the contract, of which a plugin may make any number
   ConcurrencyLimiter* limiter_ = nullptr;  // null: all calls may overlap
   RunRules run_rules_;
   mutable std::mutex loading_;

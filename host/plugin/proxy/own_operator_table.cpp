@@ -51,7 +51,7 @@ struct TypeCollector {
   std::string Take(uint32_t output, deputy_dtype dtype, const int64_t* dims, uint32_t rank) const {
     if (output >= context.output_count()) return fmt::format("the node has no output {}", output);
     if (SizeOf(static_cast<DType>(dtype)) == 0) return fmt::format("output {} has the unknown dtype {}", output, dtype);
-    if (dims == nullptr && rank != 0) return fmt::format("output {} has {} extents, but a null pointer", output, rank);
+    if (dims == nullptr && rank != 0) return fmt::format("output {} counts extents that it does not list", output);
     if (rank > kMaxRank) return fmt::format("output {} has rank {}, expected at most {}", output, rank, kMaxRank);
     if (dims == nullptr) {
       context.SetOutputUnranked(output, static_cast<DType>(dtype));

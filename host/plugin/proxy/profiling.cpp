@@ -15,23 +15,27 @@ namespace {
 
 constexpr size_t kMaxEventName = 256, kMaxMetadata = 4096;
 constexpr size_t kMaxIds = 1 << 20;
+constexpr uint64_t kMaxListed = 1 << 22;  // every node of a large partition, some times
 
 struct MapCollector {
   const OpenedDelegate& opened;
   std::set<NodeId> inside;
   DebugMap map;
+  uint64_t listed = 0;  // nodes, of all ids
 
   std::string Take(uint32_t id, const deputy_node_id* nodes, uint64_t count) {
     if (id == DEPUTY_NO_EVENT_ID) return "an id is the reserved DEPUTY_NO_EVENT_ID";
     if (map.count(id) != 0) return fmt::format("id {} is added twice", id);
     if (map.size() == kMaxIds) return fmt::format("there are more than {} ids", kMaxIds);
     if (count > inside.size()) return fmt::format("id {} has more nodes than the partition", id);
-    if (nodes == nullptr && count != 0) return fmt::format("id {} has {} nodes, but a null pointer", id, count);
+    if (count > kMaxListed - listed) return fmt::format("there are more than {} nodes of ids", kMaxListed);
+    if (nodes == nullptr && count != 0) return fmt::format("id {} counts nodes that it does not list", id);
     std::vector<NodeId> taken(nodes, nodes + count);
     std::sort(taken.begin(), taken.end());
     if (std::adjacent_find(taken.begin(), taken.end()) != taken.end()) return fmt::format("id {} has a node twice", id);
     for (const NodeId node : taken)
       if (inside.count(node) == 0) return fmt::format("id {} has node {}, which is not in the partition", id, node);
+    listed += count;
     map.emplace(id, std::move(taken));
     return {};
   }
@@ -65,7 +69,7 @@ std::string Convert(const deputy_profile_event* raw, ProfileEvent& event) {
 }  // namespace
 
 DebugMap AskDebugMap(const OpenedDelegate& opened, deputy_executable* executable, std::span<const NodeId> nodes) {
-  MapCollector collector{opened, {nodes.begin(), nodes.end()}, {}};
+  MapCollector collector{opened, {nodes.begin(), nodes.end()}, {}, 0};
   const deputy_debug_map_sink sink{sizeof sink, 0, &collector, MapCollector::Add};
   const Status status =
       opened.Call("debug_map", nullptr, [&] { return opened.profiling()->debug_map(executable, &sink); });
@@ -88,9 +92,11 @@ void EventCollector::Keep(const deputy_profile_event* event) {
   const std::lock_guard lock(mutex_);
   if (!fault.empty()) {
     if (faults_++ == 0) first_fault_ = fault;
-  } else if (raw_.size() == kMostEvents) {
+  } else if (const size_t bytes = kept.name.size() + kept.metadata.size();
+             raw_.size() == kMostEvents || bytes > kMostTextBytes - text_bytes_) {
     ++lost_;
   } else {
+    text_bytes_ += bytes;
     raw_.push_back({event->id, std::move(kept)});
   }
 }
@@ -101,6 +107,7 @@ EventCollector::Taken EventCollector::Take(const DebugMap& map) {
   {
     const std::lock_guard lock(mutex_);
     raw = std::exchange(raw_, {});
+    text_bytes_ = 0;
     taken.faults = std::exchange(faults_, 0);
     taken.lost = std::exchange(lost_, 0);
     taken.first_fault = std::exchange(first_fault_, {});

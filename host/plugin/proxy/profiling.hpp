@@ -30,14 +30,15 @@ class EventCollector {
   EventCollector(const EventCollector&) = delete;
   EventCollector& operator=(const EventCollector&) = delete;
 
-  static constexpr size_t kMostEvents = 1 << 20;  // that are kept
+  static constexpr size_t kMostEvents = 1 << 20;      // that are kept
+  static constexpr size_t kMostTextBytes = 64 << 20;  // of all of their texts
 
   const deputy_profile_sink* sink() const { return &sink_; }
 
   struct Taken {
     std::vector<ProfileEvent> events;  // in order of arrival; times on the clock that they name
     size_t faults = 0;                 // invalid events
-    size_t lost = 0;                   // events beyond kMostEvents
+    size_t lost = 0;                   // events beyond what is kept
     std::string first_fault;
     bool needs_device_clock = false;
   };
@@ -55,7 +56,7 @@ class EventCollector {
   const deputy_profile_sink sink_{sizeof sink_, 0, this, Event};
   std::mutex mutex_;
   std::vector<Raw> raw_;
-  size_t faults_ = 0, lost_ = 0;
+  size_t faults_ = 0, lost_ = 0, text_bytes_ = 0;
   std::string first_fault_;
 };
 

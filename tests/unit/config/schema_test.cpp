@@ -197,7 +197,7 @@ TEST(SchemaTest, R52_UnknownKeyOfADelegateIsRefused) {
   EXPECT_EQ(ProblemsOf("version: 1\ndelegates:\n  - name: a\n    min_node: 1\n"),
             "t.yaml:4:5: unknown key 'min_node'; did you mean 'min_nodes'? (accepted here: name, before, delegate, "
             "device, enabled, required, options, precision, priority, rules, min_nodes, min_flops, isolation, timeout, "
-            "call_timeout, spin, memory_limit, on_failure, verify)");
+            "call_timeout, call_timeout_total, spin, memory_limit, on_failure, verify)");
 }
 
 TEST(SchemaTest, TrustKeysArePublicKeys) {

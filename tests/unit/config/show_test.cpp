@@ -37,6 +37,7 @@ TEST(ShowTest, EveryValueHasItsOrigin) {
             "    isolation: auto  # default\n"
             "    timeout: 0us  # default\n"
             "    call_timeout: 30s  # default\n"
+            "    call_timeout_total: 10min  # default\n"
             "    spin: 50us  # default\n"
             "    memory_limit: 0B  # default\n"
             "    on_failure: next  # default\n"

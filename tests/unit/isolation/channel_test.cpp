@@ -102,13 +102,13 @@ TEST(SpinTime, OfZeroNeverPolls) {
 class ChannelTest : public ::testing::TestWithParam<int> {
  protected:
   ChannelTest() {
-    channel_ = Channel::Make(microseconds(GetParam()), theirs_);
+    channel_ = Channel::Make(kNumber, microseconds(GetParam()), theirs_);
     page_memory_ = Mapping::Of(theirs_[1].get(), 0, sizeof(ChannelPage), true);
   }
   ChannelPage& page() { return *reinterpret_cast<ChannelPage*>(page_memory_->data()); }
   int socket() const { return theirs_[0].get(); }
   void Call(Function function = Function::kExecute, const std::vector<uint64_t>& words = {1, 2, 3}) {
-    ASSERT_EQ(channel_->Call(function, words, {}), Transfer::kDone);
+    ASSERT_EQ(channel_->Call(function, words, {}, {}), Transfer::kDone);
   }
   void Answer(const std::vector<uint64_t>& words) {
     ASSERT_TRUE(PutWords(page().answer, page().answer_words, words));
@@ -121,15 +121,18 @@ class ChannelTest : public ::testing::TestWithParam<int> {
       std::this_thread::sleep_for(milliseconds(10));
       then();
     });
-    const Clock::time_point end = Clock::now() + limit;
-    const auto before_end = [&] { return Clock::now() < end; };
-    const auto most = [&] { return std::chrono::nanoseconds(limit.count() == 0 ? seconds(60) : limit); };
-    const FunctionRef<bool()> waiting(before_end);
-    const Transfer got = channel_->Receive(frame_, limit.count() == 0 ? nullptr : &waiting, most);
+    const Transfer got = channel_->Receive(frame_, limit.count() == 0 ? TimeLimit() : TimeLimit::Within(limit));
     worker.join();
     return got;
   }
 
+  // What the worker sends for the call with this number, which is the last one's if it is not given.
+  Transfer Send(FrameKind kind, Function function, const std::vector<uint64_t>& words, int64_t call = -1) {
+    const uint32_t number = call < 0 ? page().number.load() : static_cast<uint32_t>(call);
+    return SendFrame(socket(), {kind, function, CallNumber(kNumber, number)}, words);
+  }
+
+  static constexpr uint32_t kNumber = 3;
   Descriptor theirs_[2];
   std::unique_ptr<Channel> channel_;
   std::unique_ptr<Mapping> page_memory_;
@@ -158,9 +161,10 @@ TEST_P(ChannelTest, LongMessagesAndOtherCallsAreOnTheSocket) {
     WireFrame call;
     ASSERT_EQ(ReceiveFrame(socket(), call), Transfer::kDone);
     EXPECT_EQ(call.function, function);
+    EXPECT_EQ(call.call, CallNumber(kNumber, page().number.load()));
     EXPECT_EQ(call.words, words);
     const auto answer = [&, as = function] {
-      SendFrame(socket(), FrameKind::kReturn, as, {9});
+      Send(FrameKind::kReturn, as, {9});
       page().answers.Ring();
     };
     EXPECT_EQ(ReceiveWhile(answer), Transfer::kDone);
@@ -178,7 +182,7 @@ TEST_P(ChannelTest, AnswerOfAnEarlierCallIsNoAnswer) {
     page().answered.store(page().number.load() - 1);
     page().answers.Ring();
   };
-  EXPECT_EQ(ReceiveWhile(late, milliseconds(50)), Transfer::kGivenUp);
+  EXPECT_EQ(ReceiveWhile(late, milliseconds(50)), Transfer::kOverdue);
 }
 
 TEST_P(ChannelTest, AnswerLongerThanTheSlotIsInvalid) {
@@ -223,7 +227,7 @@ TEST_P(ChannelTest, AnswerOfAWorkerThatHasClosedItsSocketIsTheEnd) {
 
 TEST_P(ChannelTest, MessagesOnTheSocketComeBeforeTheAnswerInTheSlot) {
   Call();
-  SendFrame(socket(), FrameKind::kNotice, Function::kLog, {5});
+  Send(FrameKind::kNotice, Function::kLog, {5});
   Answer({7});
   ASSERT_EQ(ReceiveWhile([] {}), Transfer::kDone);
   EXPECT_EQ(frame_.kind, FrameKind::kNotice);
@@ -237,7 +241,7 @@ TEST_P(ChannelTest, RingsWithoutAMessageDoNotExtendTheLimit) {
   std::thread rings([&] {
     while (!stop) page().answers.Ring();
   });
-  EXPECT_EQ(ReceiveWhile([] {}, milliseconds(50)), Transfer::kGivenUp);
+  EXPECT_EQ(ReceiveWhile([] {}, milliseconds(50)), Transfer::kOverdue);
   stop = true;
   rings.join();
 }

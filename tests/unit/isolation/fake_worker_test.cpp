@@ -58,7 +58,7 @@ constexpr Way kWays[] = {
     {"missing_descriptors", StatusCode::kPlugin, "sent an invalid frame"},
     {"half_frame", StatusCode::kPlugin, "sent an invalid frame"},
     {"half_frame_and_end", StatusCode::kPlugin, "sent an invalid frame"},
-    {"descriptors", StatusCode::kPlugin, "a message that does not belong to the call"},
+    {"descriptors", StatusCode::kPlugin, "sent an invalid frame"},
     {"closes", StatusCode::kPlugin, "was ended, because it closed a channel"},
     {"closes_control", StatusCode::kPlugin, "was ended"},
     {"dies", StatusCode::kPlugin, "was ended by SIGABRT"},

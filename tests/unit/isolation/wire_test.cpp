@@ -9,6 +9,7 @@
 
 #include "isolation/frame.hpp"
 #include "isolation/messages.hpp"
+#include "support/sent_messages.hpp"
 
 namespace deputy::host {
 namespace {
@@ -95,6 +96,57 @@ TEST(Wire, TextThatIsTooLongForTheWireKeepsItsSizeAndNoBytes) {
 template <class Message>
 uint64_t Touch(const std::vector<uint64_t>& words) {
   return Decoded<Message>(words)->valid() ? 1 : 0;
+}
+
+// A count beyond the bytes that are there, in an array of numbers, of structs, of pointers, and in a list.
+TEST(Wire, R165_CountsWithoutTheirBytesAreInvalid) {
+  constexpr auto kListed = static_cast<uint64_t>(Listing::kListed);
+  for (const uint64_t count : {uint64_t{3}, uint64_t{1} << 29, uint64_t{1} << 61, UINT64_MAX}) {
+    EXPECT_FALSE(Decoded<Ids>({kListed, count, 1})->valid());
+    EXPECT_FALSE(Decoded<WireBytes>({kListed, 8 * count, 1})->valid());
+    EXPECT_FALSE(
+        Decoded<deputy_option_info>({sizeof(deputy_option_info), 5, 0, 0, 0, 0, 0, 0, 0, 0, kListed, count, 0, 0})
+            ->valid());
+    EXPECT_FALSE(Decoded<deputy_resize_args>({sizeof(deputy_resize_args), 0, kListed, count, 0, 0})->valid());
+    EXPECT_FALSE(Decoded<Events>({count, 1, 1})->valid());
+  }
+  EXPECT_TRUE(Decoded<Ids>({kListed, 2, 1})->valid());
+}
+
+// A count never comes with an array that is NULL: a plugin's is told as that, for the host to refuse it.
+TEST(Wire, R165_ArrayThatIsCountedAndNullIsNoCount) {
+  const auto message = Decoded<Ids>(Encode(Ids{nullptr, uint64_t{1} << 29}));
+  ASSERT_TRUE(message->valid());
+  EXPECT_EQ((*message)->ids, nullptr);
+  EXPECT_EQ((*message)->count, 1u);
+  const auto none = Decoded<Ids>(Encode(Ids{nullptr, 0}));
+  ASSERT_TRUE(none->valid());
+  EXPECT_EQ((*none)->count, 0u);
+  EXPECT_FALSE(Decoded<Ids>({uint64_t{1} << 29, 0})->valid());
+  EXPECT_FALSE(Decoded<Ids>({3})->valid());
+}
+
+TEST(Wire, TextWithoutItsNulIsInvalid) {
+  const std::vector<uint64_t> words = Encode(WireText{{"12345678", 8}});
+  ASSERT_EQ(words.size(), 4u);
+  EXPECT_TRUE(Decoded<WireText>(words)->valid());
+  EXPECT_FALSE(Decoded<WireText>({words[0], words[1], words[2], 7})->valid());
+  EXPECT_FALSE(Decoded<WireText>({words[0], words[1], words[2]})->valid());
+}
+
+// Of every type of message: what a worker sends fits it, and it has no descriptors.
+TEST(Wire, R166_OnlyTheHostSendsDescriptors) {
+  size_t functions = 0;
+  for (const Function function : AllFunctions()) {
+    const FrameLimits limits = LimitsOf(SentAs(function), function);
+    EXPECT_EQ(limits.descriptors != 0, function == Function::kNewChannel) << static_cast<uint32_t>(function);
+    WithSentMessage(function, [&]<class Message>(Message*) {
+      EXPECT_LE(Encode(Message{}).size(), limits.words) << static_cast<uint32_t>(function);
+      ++functions;
+    });
+  }
+  EXPECT_EQ(functions, AllFunctions().size());
+  EXPECT_FALSE(LimitsOf(static_cast<Function>(9999)).known);
 }
 
 TEST(Wire, RandomDamageIsDecodedWithoutHarm) {

@@ -16,12 +16,15 @@ namespace {
 
 deputy_str Str(const char* text) { return {text, std::string_view(text).size()}; }
 
+uint64_t called = 0;  // the number of the call
+
 // The call on the first channel.
 int TakeCall() {
   WireFrame frame;
   if (ReceiveFrame(kWorkerReplyFd, frame) != Transfer::kDone || frame.descriptors.size() != 2) _exit(2);
   const int socket = frame.descriptors[0].Release();
   if (ReceiveFrame(socket, frame) != Transfer::kDone) _exit(2);
+  called = frame.call;
   return socket;
 }
 
@@ -41,6 +44,7 @@ void Wait() {
 
 FrameHead Return() {
   FrameHead head;
+  head.call = called;
   head.kind = FrameKind::kReturn;
   head.function = Function::kDescribe;
   return head;
@@ -60,7 +64,7 @@ void Serve(const std::string& way) {
   hello.id = Str("fake");
   if (way == "other_version") hello.version = 99;
   if (way == "refuses") hello.refusal = Str("cannot be loaded: no such symbol");
-  SendFrame(kWorkerReplyFd, FrameKind::kNotice, Function::kHello, Encode(hello));
+  SendFrame(kWorkerReplyFd, {FrameKind::kNotice, Function::kHello}, Encode(hello));
   const int socket = TakeCall();
   FrameHead head = Return();
   if (way == "wrong_magic") head.magic = 1;
@@ -78,26 +82,27 @@ void Serve(const std::string& way) {
     if (way == "half_frame_and_end") _exit(0);
     Wait();
   }
-  if (way == "descriptors") SendFrame(socket, FrameKind::kCallback, Function::kNodeInfo, {1}, {0, 1, 2, 3});
+  if (way == "descriptors") SendFrame(socket, {FrameKind::kCallback, Function::kNodeInfo, called}, {1}, {0, 1});
   if (way == "closes") close(socket), Wait();
   if (way == "closes_control") close(kWorkerReplyFd), Wait();
   if (way == "dies") abort();
   if (way == "many_delegates") {
     // A list with a count that nothing follows.
-    SendFrame(socket, FrameKind::kReturn, Function::kDescribe, {0, 0, 0, 0, 0, 3, uint64_t{1} << 60, 1, 2, 3});
+    SendFrame(socket, {FrameKind::kReturn, Function::kDescribe, called},
+              {0, 0, 0, 0, 0, 3, uint64_t{1} << 60, 1, 2, 3});
     Wait();
   }
   if (way == "words_left") {
     const Reply<PluginForm> reply{};
     std::vector<uint64_t> words = Encode(reply);
     words.push_back(0);
-    SendFrame(socket, FrameKind::kReturn, Function::kDescribe, words);
+    SendFrame(socket, {FrameKind::kReturn, Function::kDescribe, called}, words);
     Wait();
   }
   if (way == "floods_log") {
     const LogForm line{77, 12345, Str("\x1b[31m \xff flood")};
-    for (int i = 0; i < 1000; ++i) SendFrame(socket, FrameKind::kNotice, Function::kLog, Encode(line));
-    SendFrame(socket, FrameKind::kReturn, Function::kDescribe, Encode(Reply<PluginForm>{}));
+    for (int i = 0; i < 1000; ++i) SendFrame(socket, {FrameKind::kNotice, Function::kLog, called}, Encode(line));
+    SendFrame(socket, {FrameKind::kReturn, Function::kDescribe, called}, Encode(Reply<PluginForm>{}));
     Wait();
   }
   Head(socket, head, 0);

@@ -1,0 +1,50 @@
+#include "isolation/call_deadline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deputy::host {
+namespace {
+
+// A run that is late may still end by itself, because its delegate sees the deadline too.
+constexpr std::chrono::milliseconds kAfterDeadline{1000};
+constexpr uint32_t kWhole = 1000;  // of progress
+
+}  // namespace
+
+CallDeadline::CallDeadline(const RemotePluginOptions& options, const CallDeadline* outer)
+    : kind_(Kind::kCall), timeout_(options.call_timeout), total_(std::max(options.call_timeout_total, timeout_)) {
+  const Clock::time_point begin = Clock::now();
+  end_ = begin + timeout_;
+  last_end_ = begin + total_;
+  if (outer != nullptr && outer->end_ < end_) *this = *outer;
+}
+
+CallDeadline::CallDeadline(const RemotePluginOptions& options, const deputy_run_args& run)
+    : kind_(Kind::kRun), timeout_(options.run_timeout) {
+  if (timeout_.count() != 0) end_ = Clock::now() + timeout_;
+  if (run.deadline_ns == 0) return;
+  const Clock::time_point deadline{std::chrono::nanoseconds(run.deadline_ns) + kAfterDeadline};
+  if (deadline >= end_) return;
+  end_ = deadline;
+  kind_ = Kind::kDeadline;
+}
+
+void CallDeadline::Advance(uint32_t permille) {
+  const uint32_t reached = std::min(permille, kWhole);
+  if (kind_ != Kind::kCall || reached <= furthest_) return;
+  furthest_ = reached;
+  end_ = std::min(Clock::now() + timeout_, last_end_);
+}
+
+std::string CallDeadline::Fault() const {
+  if (kind_ == Kind::kDeadline)
+    return fmt::format("did not end a run {} ms after its deadline", kAfterDeadline.count());
+  if (kind_ == Kind::kRun) return fmt::format("did not end a run within {} ms", timeout_.count());
+  if (end_ == last_end_ && total_ != timeout_)
+    return fmt::format("did not answer a call within {} ms, with all of its progress", total_.count());
+  return fmt::format("did not answer a call within {} ms", timeout_.count());
+}
+
+}  // namespace deputy::host
