@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 #include <grp.h>
 #include <pwd.h>
+#include <sys/auxv.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <optional>
 #include <vector>
 
 namespace deputy::host {
@@ -47,31 +47,46 @@ bool IsPrivateGroup(gid_t group, uid_t user) {
 
 constexpr const char* kAccessList = "system.posix_acl_access";
 
-std::string WithAccessList(const struct stat& about, bool has_list) {
-  std::string reason = ReasonForDistrust(about);
-  if (!reason.empty() || !has_list || (about.st_mode & S_IWGRP) == 0) return reason;
-  return "users other than you and root may write to it by its access control list";
+bool HasAccessList(int fd, const std::filesystem::path& path) {
+  if (fd >= 0) return fgetxattr(fd, kAccessList, nullptr, 0) > 0;
+  return !path.empty() && getxattr(path.c_str(), kAccessList, nullptr, 0) > 0;
+}
+
+// A caller with fewer rights than the program must not choose the files that it believes.
+uid_t TrustedUser() {
+  const uid_t user = geteuid();
+  return getauxval(AT_SECURE) != 0 && user == getuid() ? 0 : user;
+}
+
+std::string Reason(const struct stat& about, int fd, const std::filesystem::path& path) {
+  if (!IsTrustedOwner(about.st_uid)) return fmt::format("belongs to user {}", about.st_uid);
+  const std::string writers = WritersOf(about, fd, path);
+  if (writers.empty()) return {};
+  return fmt::format("{} (mode {:04o}); chmod go-w", writers, static_cast<unsigned>(about.st_mode & 07777));
 }
 
 }  // namespace
 
-std::string ReasonForDistrust(const struct stat& about) {
-  const uid_t user = geteuid();
-  if (about.st_uid != user && about.st_uid != 0) return fmt::format("belongs to user {}", about.st_uid);
-  const auto mode = static_cast<unsigned>(about.st_mode & 07777);
-  if ((mode & S_IWOTH) != 0)
-    return fmt::format("users other than you and root may write to it (mode {:04o}); chmod go-w", mode);
-  if ((mode & S_IWGRP) != 0 && !IsPrivateGroup(about.st_gid, user) && !IsPrivateGroup(about.st_gid, 0))
-    return fmt::format("group {} may write to it (mode {:04o}); chmod go-w", about.st_gid, mode);
-  return {};
+bool IsTrustedOwner(uid_t owner) {
+  static const uid_t of_everything = [] {
+    struct stat about {};
+    return stat("/", &about) == 0 ? about.st_uid : 0;
+  }();
+  return owner == 0 || owner == of_everything || owner == TrustedUser();
 }
 
-std::string ReasonForDistrust(const struct stat& about, int fd) {
-  return WithAccessList(about, fgetxattr(fd, kAccessList, nullptr, 0) > 0);
+std::string WritersOf(const struct stat& about, int fd, const std::filesystem::path& path) {
+  if ((about.st_mode & S_IWOTH) != 0) return "users other than you and root may write to it";
+  if ((about.st_mode & S_IWGRP) == 0) return {};
+  if (!IsPrivateGroup(about.st_gid, TrustedUser()) && !IsPrivateGroup(about.st_gid, 0))
+    return fmt::format("group {} may write to it", about.st_gid);
+  return HasAccessList(fd, path) ? "users other than you and root may write to it by its access control list" : "";
 }
 
+std::string ReasonForDistrust(const struct stat& about) { return Reason(about, -1, {}); }
+std::string ReasonForDistrust(const struct stat& about, int fd) { return Reason(about, fd, {}); }
 std::string ReasonForDistrust(const struct stat& about, const std::filesystem::path& path) {
-  return WithAccessList(about, getxattr(path.c_str(), kAccessList, nullptr, 0) > 0);
+  return Reason(about, -1, path);
 }
 
 }  // namespace deputy::host

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/file.hpp"
+#include "base/judged_file.hpp"
 
 extern char** environ;
 
@@ -83,6 +84,7 @@ int Spawn(const std::filesystem::path& program, const std::vector<std::string>& 
 
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const std::filesystem::path& program,
                                                             const std::vector<std::string>& arguments, ReplyKind kind) {
+  DEPUTY_RETURN_IF_ERROR(CheckInstalledFile(program));
   Descriptor reply, their_reply, output, their_output;
   const bool opened = kind == ReplyKind::kPipe ? OpenPipe(reply, their_reply) : OpenSocket(reply, their_reply);
   if (!opened || !OpenPipe(output, their_output)) return FromErrno(program, errno);

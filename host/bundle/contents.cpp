@@ -9,6 +9,7 @@
 #include "base/printable.hpp"
 #include "bundle/signature.hpp"
 #include "bundle/tools.hpp"
+#include "bundle/version.hpp"
 
 namespace deputy::host::bundle {
 namespace {
@@ -17,15 +18,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kLongestName = 64;
 
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 bool IsBelow(std::string_view path, std::string_view folder) {
   return path.size() > folder.size() && path.substr(0, folder.size()) == folder && path[folder.size()] == '/';
 }
 
 Status BadDescription(std::string_view problem) {
-  return Error(StatusCode::kInvalidArgument, "{}: {}", kDescriptionName, problem);
+  return Error(StatusCode::kInvalidArgument, "{}: {}", kBundleDescriptionName, problem);
 }
 
 // Members of an object; the first one that is missing or of another type is kept as the problem.
@@ -118,7 +116,7 @@ Status CheckVersion(std::string_view version) {
 }
 
 bool IsKnownPath(std::string_view path) {
-  return path == kDescriptionName || IsBelow(path, kBundleConfigFolder) || IsBelow(path, kBundleModelFolder) ||
+  return path == kBundleDescriptionName || IsBelow(path, kBundleConfigFolder) || IsBelow(path, kBundleModelFolder) ||
          IsBelow(path, kBundlePluginFolder);
 }
 

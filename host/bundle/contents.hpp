@@ -17,7 +17,6 @@
 
 namespace deputy::host::bundle {
 
-inline constexpr char kDescriptionName[] = "bundle.json";
 inline constexpr mode_t kFolderMode = 0755;
 inline constexpr int kFormat = 1;  // of bundle.json and the folders; a newer one is refused
 

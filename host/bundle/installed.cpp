@@ -16,9 +16,11 @@
 
 #include "base/file.hpp"
 #include "base/file_writer.hpp"
+#include "base/judged_file.hpp"
 #include "base/nearest.hpp"
 #include "bundle/contents.hpp"
 #include "bundle/verify.hpp"
+#include "bundle/version.hpp"
 
 namespace deputy::host::bundle {
 namespace {
@@ -56,6 +58,9 @@ class Root {
     std::error_code error;
     fs::create_directories(path, error);
     if (error) return Error(StatusCode::kUnavailable, "cannot be made: {}", error.message()).At(path.string());
+    DEPUTY_ASSIGN_OR_RETURN(const JudgedFile judged, OpenJudged(path));
+    if (const std::string& why = judged.distrust(/*strict=*/true); !why.empty())
+      return Error(StatusCode::kFailedPrecondition, "is not trusted: {}", why).At(path.string());
     const fs::path lock = path / kLockName;
     Root root(path, open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (root.lock_.get() < 0) return Failed("open", lock);
@@ -167,10 +172,29 @@ Status Place(const Root& root, const fs::path& unpacked, const ReadBundle& read,
   return FlushFolder(root.path());
 }
 
+// Adds the problem of a version that is lower than the one in use or, without one, than the highest that is installed.
+void CheckDowngrade(const fs::path& root, const BundleInfo& info, std::vector<BundleProblem>& problems) {
+  const fs::path folder = root / info.name;
+  std::string highest = VersionOf(folder / kCurrent);
+  const char* state = "in use";
+  if (highest.empty()) {
+    state = "installed";
+    for (const fs::path& path : FoldersIn(folder)) {
+      const std::string version = path.filename().string();
+      if (CheckVersion(version).ok() && (highest.empty() || CompareVersions(version, highest) > 0)) highest = version;
+    }
+  }
+  if (highest.empty() || CompareVersions(info.version, highest) >= 0) return;
+  problems.push_back(
+      {"downgrade", fmt::format("version {} is lower than {}, which is {}; --allow-downgrade installs it "
+                                "all the same, 'bundle rollback' goes back to an installed one",
+                                info.version, highest, state)});
+}
+
 }  // namespace
 
 Result<BundleVerification> Install(const fs::path& file, const std::string& key, const fs::path& root_path,
-                                   const HostCheck& check) {
+                                   const HostCheck& check, bool allow_downgrade) {
   DEPUTY_ASSIGN_OR_RETURN(const std::optional<PublicKey> parsed, KeyToCheck(key));
   DEPUTY_ASSIGN_OR_RETURN(const Root root, Root::Lock(root_path));
   DEPUTY_ASSIGN_OR_RETURN(const fs::path unpacked, root.MakeTemporary());
@@ -180,6 +204,7 @@ Result<BundleVerification> Install(const fs::path& file, const std::string& key,
   if (read.ok()) {
     VerifyUnpacked(*read, unpacked, parsed, check, verification);
     verification.info = read->info;
+    if (!allow_downgrade) CheckDowngrade(root.path(), read->info, verification.problems);
     if (verification.problems.empty()) status = Place(root, unpacked, *read, verification.problems);
     if (status.ok() && verification.problems.empty()) status = root.Switch(read->info.name, read->info.version);
   } else if (std::optional<BundleProblem> problem = AsProblem(status)) {

@@ -12,8 +12,12 @@
 
 namespace deputy::host::bundle {
 
+// Changes of a root that users other than root and this one could change or replace fail with kFailedPrecondition.
+
+// A version lower than the one in use is a problem unless `allow_downgrade`.
 Result<BundleVerification> Install(const std::filesystem::path& file, const std::string& key,
-                                   const std::filesystem::path& root, const HostCheck& check);
+                                   const std::filesystem::path& root, const HostCheck& check,
+                                   bool allow_downgrade = false);
 Result<InstalledBundle> RollBack(const std::filesystem::path& root, const std::string& name,
                                  const std::string& version);
 Status Remove(const std::filesystem::path& root, const std::string& name, const std::string& version);

@@ -16,6 +16,7 @@
 #include "bundle/archive.hpp"
 #include "bundle/contents.hpp"
 #include "bundle/signature.hpp"
+#include "bundle/tools.hpp"
 #include "deputy/version.hpp"
 #include "plugin/discovery/elf_image.hpp"
 #include "plugin/discovery/manifest.hpp"
@@ -118,7 +119,7 @@ class Packer {
     std::sort(info_.plugins.begin(), info_.plugins.end(),
               [](const BundlePlugin& a, const BundlePlugin& b) { return a.file < b.file; });
     const std::string description = DescriptionText(info_);
-    std::map<std::string, std::span<const uint8_t>> listed = {{kDescriptionName, BytesOf(description)}};
+    std::map<std::string, std::span<const uint8_t>> listed = {{kBundleDescriptionName, BytesOf(description)}};
     for (const auto& [path, file] : files_) listed.emplace(path, file->bytes());
     if (listed.size() + 2 > kMostFiles)
       return Error(StatusCode::kInvalidArgument, "{} files are too many for a bundle; the limit is {}", listed.size(),

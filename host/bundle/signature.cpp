@@ -16,6 +16,7 @@
 
 #include "base/file.hpp"
 #include "base/file_writer.hpp"
+#include "base/judged_file.hpp"
 #include "base/printable.hpp"
 
 namespace deputy::host::bundle {
@@ -207,7 +208,7 @@ Result<PublicKey> ReadPublicKey(const std::string& key) {
   Result<PublicKey> line = ParsePublicKey(key);
   // No file has such a name: it is the text of a key that is damaged.
   if (line.ok() || key.find('\n') != std::string::npos) return line;
-  DEPUTY_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(key, kMostKeyBytes));
+  DEPUTY_ASSIGN_OR_RETURN(const std::string text, ReadTrustedFile(key, kMostKeyBytes));
   Result<PublicKey> parsed = ParsePublicKey(text);
   if (!parsed.ok()) return std::move(parsed).status().WithCode(StatusCode::kInvalidArgument).At(key);
   return parsed;

@@ -28,8 +28,8 @@ class Tools final : public BundleTools {
     return bundle::Verify(bundle, key, check);
   }
   Result<BundleVerification> Install(const fs::path& file, const std::string& key, const fs::path& root,
-                                     const HostCheck& check) const override {
-    return bundle::Install(file, key, root, check);
+                                     const HostCheck& check, bool allow_downgrade) const override {
+    return bundle::Install(file, key, root, check, allow_downgrade);
   }
   Result<InstalledBundle> RollBack(const fs::path& root, const std::string& name,
                                    const std::string& version) const override {

@@ -15,7 +15,8 @@
 
 namespace deputy::host {
 
-// The folders of an unpacked bundle.
+// The description and the folders of an unpacked bundle.
+inline constexpr char kBundleDescriptionName[] = "bundle.json";
 inline constexpr char kBundleConfigFolder[] = "config";
 inline constexpr char kBundleModelFolder[] = "models";
 // Of a file beside a model, which is no model.
@@ -42,7 +43,8 @@ class BundleTools {
   virtual Result<BundleVerification> Verify(const std::filesystem::path& bundle, const std::string& key,
                                             const HostCheck& check) const = 0;
   virtual Result<BundleVerification> Install(const std::filesystem::path& file, const std::string& key,
-                                             const std::filesystem::path& root, const HostCheck& check) const = 0;
+                                             const std::filesystem::path& root, const HostCheck& check,
+                                             bool allow_downgrade) const = 0;
   virtual Result<InstalledBundle> RollBack(const std::filesystem::path& root, const std::string& name,
                                            const std::string& version) const = 0;
   virtual Status Remove(const std::filesystem::path& root, const std::string& name,

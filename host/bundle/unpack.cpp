@@ -15,6 +15,7 @@
 #include "base/sha256.hpp"
 #include "bundle/archive.hpp"
 #include "bundle/contents.hpp"
+#include "bundle/tools.hpp"
 
 namespace deputy::host::bundle {
 namespace {
@@ -77,7 +78,7 @@ class Unpacker {
   Status Take(const ArchiveReader::Entry& entry, bool first) {
     std::string* text = first                                   ? &checksums_text_
                         : entry.path == kChecksumsSignatureName ? &signature_
-                        : entry.path == kDescriptionName        ? &description_
+                        : entry.path == kBundleDescriptionName  ? &description_
                                                                 : nullptr;
     if (text != nullptr && entry.size > kMostTextBytes)
       return Error(StatusCode::kResourceExhausted, "the file '{}' has {} bytes, more than {}", entry.path, entry.size,
@@ -181,7 +182,7 @@ Result<ReadBundle> Unpack(const fs::path& file, const fs::path& folder, bool dur
 
 Result<ReadBundle> ReadBundleFolder(const fs::path& folder) {
   DEPUTY_ASSIGN_OR_RETURN(std::string checksums, ReadTextFile(folder / kChecksumsName, kMostTextBytes));
-  DEPUTY_ASSIGN_OR_RETURN(const std::string description, ReadTextFile(folder / kDescriptionName, kMostTextBytes));
+  DEPUTY_ASSIGN_OR_RETURN(const std::string description, ReadTextFile(folder / kBundleDescriptionName, kMostTextBytes));
   Result<std::string> signature = ReadTextFile(folder / kChecksumsSignatureName, kMostTextBytes);
   if (!signature.ok() && signature.status().code() != StatusCode::kNotFound) return std::move(signature).status();
   return MakeReadBundle(std::move(checksums), signature.ok() ? *std::move(signature) : "", description,

@@ -25,7 +25,7 @@ namespace {
 struct BundleOptions {
   BundleContents contents;
   std::string output, bundle, other, version, key, root;
-  bool json = false;
+  bool allow_downgrade = false, json = false;
 };
 
 int FailBundle(const Status& status) {
@@ -132,7 +132,8 @@ int RunDiff(const BundleOptions& options) {
 }
 
 int RunInstall(const BundleOptions& options) {
-  const Result<BundleVerification> result = InstallBundle(options.bundle, options.key, options.root);
+  const Result<BundleVerification> result =
+      InstallBundle(options.bundle, BundleInstallation{options.key, options.root, options.allow_downgrade});
   if (!result.ok()) return FailBundle(result.status());
   if (options.json) {
     PrintJson(ToJson(*result));
@@ -257,6 +258,8 @@ Command MakeBundleCommand(CLI::App& app) {
   add_bundle(*install, "bundle", options->bundle, "Bundle file");
   add_key(*install);
   add_root(*install);
+  install->add_flag("--allow-downgrade", options->allow_downgrade,
+                    "Install a version lower than the one in use, which is refused otherwise with exit status 1");
   AddJson(*install, options->json);
   CLI::App* rollback = add("rollback", "Use the version that was in use before, or another installed one", RunRollback,
                            "deputy bundle rollback camera");

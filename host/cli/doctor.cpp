@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string_view>
 #include <system_error>
 
@@ -139,6 +140,33 @@ fs::path ExistingFolder(fs::path folder) {
   return folder;
 }
 
+// The locks that decided, or that are refused.
+void CheckLocks(const PluginListing& plugins, HealthChecks& checks) {
+  struct Found {
+    size_t listed = 0, others = 0;
+    std::string problem;  // of the first of the others
+  };
+  std::map<std::string, Found> locks;
+  for (const PluginReport& plugin : plugins.plugins) {
+    if (plugin.lock.empty()) continue;
+    Found& found = locks[plugin.lock];
+    if (plugin.listed) {
+      ++found.listed;
+    } else if (++found.others == 1) {
+      found.problem = fs::path(plugin.file).filename().string() + ": " + plugin.not_listed;
+    }
+  }
+  for (const auto& [lock, found] : locks) {
+    if (found.others == 0) {
+      AddOk(checks, "lock " + lock, "lists " + Plural(found.listed, "plugin") + " in use");
+      continue;
+    }
+    const std::string more = found.others == 1 ? "" : fmt::format("; and {} more", found.others - 1);
+    AddWarning(checks, "lock " + lock, found.problem + more,
+               "what it does not list runs in worker processes; deputy plugins --why shows each");
+  }
+}
+
 }  // namespace
 
 void CheckInstallation(const InstallationReport& installation, HealthChecks& checks) {
@@ -148,6 +176,9 @@ void CheckInstallation(const InstallationReport& installation, HealthChecks& che
     AddOk(checks, "library", library);
   else
     AddFailure(checks, "library", library, "the program is of version " DEPUTY_VERSION ": install both together");
+  if (!installation.distrust.empty())
+    AddWarning(checks, "library", "others could replace it: " + installation.distrust,
+               "let only root and you write to it: a user that can replace it can run code as you");
   if (access(installation.worker.c_str(), X_OK) == 0)
     AddOk(checks, "helper program", installation.worker);
   else
@@ -203,6 +234,7 @@ void CheckPlugins(const PluginListing& plugins, HealthChecks& checks) {
   if (rejected > kMostFiles)
     AddWarning(checks, "plugins", fmt::format("{} more files are rejected", rejected - kMostFiles),
                "deputy plugins --why lists them");
+  CheckLocks(plugins, checks);
 }
 
 void CheckEnvironment(const PluginListing& plugins, HealthChecks& checks) {

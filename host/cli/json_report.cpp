@@ -151,6 +151,8 @@ Json ToJson(const PluginReport& plugin) {
           {"devices", plugin.devices},
           {"sandbox", plugin.sandbox},
           {"listed", plugin.listed},
+          {"lock", plugin.lock.empty() ? Json() : Json(plugin.lock)},
+          {"not_listed", plugin.not_listed.empty() ? Json() : Json(plugin.not_listed)},
           {"delegates", std::move(delegates)}};
 }
 

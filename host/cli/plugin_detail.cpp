@@ -151,7 +151,9 @@ std::vector<std::string> PluginNames(const PluginListing& listing) {
 }
 
 std::string LockText(const PluginReport& plugin) {
-  return plugin.listed ? "listed" : "not listed: isolation: auto runs it in a worker process";
+  if (plugin.listed) return "listed in " + plugin.lock;
+  if (plugin.not_listed.empty()) return "not read, because the configuration does not name the plugin";
+  return fmt::format("not listed: {}; 'isolation: auto' runs it in a worker process", plugin.not_listed);
 }
 
 std::string SandboxText(const PluginReport& plugin) {

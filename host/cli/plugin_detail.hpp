@@ -24,7 +24,7 @@ const PluginReport* FindPlugin(const PluginListing& listing, const std::string& 
 // Names by which FindPlugin finds something, for suggestions.
 std::vector<std::string> PluginNames(const PluginListing& listing);
 
-// Whether the lock of its folder lists it: "listed".
+// Whether a lock lists it, and which, or why none does: "listed in /usr/lib/deputy/plugins/SHA256SUMS".
 std::string LockText(const PluginReport& plugin);
 // Its rights in a process of its own: "cpu", "gpu (nvidia*)".
 std::string SandboxText(const PluginReport& plugin);

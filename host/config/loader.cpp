@@ -21,17 +21,6 @@ bool EndsWith(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
-struct Stamp {
-  fs::file_time_type time;
-  uintmax_t size;
-  bool operator==(const Stamp&) const = default;
-};
-
-Stamp StampOf(const fs::path& path) {
-  std::error_code ignored;
-  return {fs::last_write_time(path, ignored), fs::file_size(path, ignored)};
-}
-
 }  // namespace
 
 std::string_view DefaultConfigText() {
@@ -65,21 +54,19 @@ void ConfigLoader::Guarded(Work work) {
   }
 }
 
-void ConfigLoader::AddFile(const fs::path& path) {
+void ConfigLoader::AddFile(const fs::path& path, Judgement judgement) {
   Guarded([&] {
     const std::string source = path.string();
     files_.push_back(path);
-    const Stamp before = StampOf(path);
-    const Result<std::string> text = ReadTextFile(path, kMostConfigBytes);
+    const Result<std::string> text = ReadTrustedFile(path, kMostConfigBytes, judgement);
     if (!text.ok()) return AddUnreadable(source, text.status().message());
-    if (before != StampOf(path)) return AddUnreadable(source, "changed while it was read; try again");
     std::error_code ignored;
     AddYaml(source, *text, fs::absolute(path, ignored).parent_path());
   });
 }
 
-void ConfigLoader::AddFileWithDropIns(const fs::path& path) {
-  AddFile(path);
+void ConfigLoader::AddFileWithDropIns(const fs::path& path, Judgement judgement) {
+  AddFile(path, judgement);
   Guarded([&] { AddDropIns(path.parent_path() / "conf.d"); });
 }
 
@@ -95,6 +82,9 @@ void ConfigLoader::AddDropIns(const fs::path& folder) {
   if (status.type() == fs::file_type::not_found) return;
   if (status.type() != fs::file_type::directory)
     return AddUnreadable(folder.string(), error ? "cannot open: " + error.message() : "is not a folder");
+  // Others could remove files from it, even if it has none that they could change.
+  if (const Result<JudgedFile> judged = OpenJudged(folder); judged.ok() && !judged->above.empty())
+    return AddUnreadable(folder.string(), "is not trusted: " + judged->above);
   std::vector<fs::path> found;
   for (const fs::path& path : PathsIn(folder, error)) {
     const std::string name = path.filename().string();

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/judged_file.hpp"
 #include "config/config.hpp"
 #include "config/merge.hpp"
 #include "config/reader.hpp"
@@ -25,10 +26,12 @@ std::string_view DefaultConfigText();
 // at once. Files are read when they are added. One thread at a time.
 class ConfigLoader {
  public:
-  void AddFile(const std::filesystem::path& path);
+  // A file that users other than root and this one could change or replace (judged_file.hpp) is an unreadable source.
+  // `judgement` says how strictly.
+  void AddFile(const std::filesystem::path& path, Judgement judgement = {});
   // The file, then conf.d/*.yaml beside it in the order of their names, so that a package adds a delegate by adding a
   // file. The folder may be absent.
-  void AddFileWithDropIns(const std::filesystem::path& path);
+  void AddFileWithDropIns(const std::filesystem::path& path, Judgement judgement = {});
   // The same where both may be absent.
   void AddInstalled(const std::filesystem::path& path);
   // YAML in memory; `name` is its file name in messages. Relative paths in it are relative to `base`; the working

@@ -12,6 +12,7 @@
 
 #include "base/checksums.hpp"
 #include "base/file.hpp"
+#include "base/judged_file.hpp"
 #include "base/nearest.hpp"
 #include "base/sha256.hpp"
 #include "config/loader.hpp"
@@ -28,6 +29,7 @@ namespace host {
 
 Result<const BundleTools*> OpenBundleTools() {
   const std::filesystem::path path = PrivateFolder() / "libdeputy_bundle.so";
+  DEPUTY_RETURN_IF_ERROR(CheckInstalledFile(path));
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr)
     return Error(StatusCode::kNotFound, "the library of bundles cannot be opened: {}", dlerror())
@@ -59,7 +61,8 @@ std::vector<fs::path> Roots(const std::string& root) {
 
 // Files of the list below `folder`, in the order of their names.
 Result<Checksums> ListedBelow(const fs::path& root, const std::string& folder) {
-  DEPUTY_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(root / kChecksumsName, kMostChecksumBytes));
+  DEPUTY_ASSIGN_OR_RETURN(const std::string text,
+                          ReadTrustedFile(root / kChecksumsName, kMostChecksumBytes, {.strict = true}));
   DEPUTY_ASSIGN_OR_RETURN(Checksums listed, ParseChecksums(text));
   std::erase_if(listed, [&](const auto& file) { return file.first.rfind(folder + "/", 0) != 0; });
   return listed;
@@ -113,6 +116,13 @@ void CheckOnThisHost(const fs::path& unpacked, std::vector<BundleProblem>& probl
   }
 }
 
+// kFailedPrecondition for a bundle that users other than root and this one could change or replace, by its path.
+Status CheckBundlePath(const fs::path& path) {
+  const Result<JudgedFile> judged = OpenJudged(path);
+  if (!judged.ok() || judged->distrust(/*strict=*/true).empty()) return {};
+  return Error(StatusCode::kFailedPrecondition, "is not trusted: {}", judged->distrust(true)).At(path.string());
+}
+
 // The file or folder that a command's BUNDLE means.
 Result<fs::path> PlaceOf(const std::string& bundle) {
   std::error_code ignored;
@@ -133,7 +143,7 @@ Result<Context> Context::FromBundle(const std::string& bundle, const std::vector
   host::ConfigLoader loader;
   for (const auto& [path, digest] : listed) {
     const std::filesystem::path file = folder / path;
-    DEPUTY_ASSIGN_OR_RETURN(const std::string text, host::ReadTextFile(file, host::kMostConfigBytes));
+    DEPUTY_ASSIGN_OR_RETURN(const std::string text, host::ReadTrustedFile(file, host::kMostConfigBytes));
     if (host::Sha256().Add({reinterpret_cast<const uint8_t*>(text.data()), text.size()}).Finish() != digest)
       return host::Error(StatusCode::kConfig, "was changed: its SHA-256 is not the one in {}", host::kChecksumsName)
           .At(file.string())
@@ -160,6 +170,7 @@ Result<InstalledBundle> FindBundle(const std::string& bundle, const std::string&
     const fs::path folder = fs::canonical(bundle, error);
     if (error || !fs::is_regular_file(folder / host::kChecksumsName, error))
       return Status(StatusCode::kNotFound, "is not the folder of an unpacked bundle").At(bundle);
+    DEPUTY_RETURN_IF_ERROR(host::CheckBundlePath(bundle));
     return InstalledBundle{folder.parent_path().filename().string(), folder.filename().string(), folder.string(),
                            false};
   }
@@ -167,8 +178,10 @@ Result<InstalledBundle> FindBundle(const std::string& bundle, const std::string&
   for (const fs::path& place : host::Roots(root)) {
     const std::string version = bundle.empty() ? "" : fs::read_symlink(place / bundle / "current", error).string();
     // The version is resolved once: a context keeps it when another one becomes the current one.
-    if (!version.empty() && version.find('/') == std::string::npos && version.front() != '.')
+    if (!version.empty() && version.find('/') == std::string::npos && version.front() != '.') {
+      DEPUTY_RETURN_IF_ERROR(host::CheckBundlePath(place / bundle / "current"));
       return InstalledBundle{bundle, version, fs::absolute(place / bundle / version, error).string(), true};
+    }
     for (const fs::path& path : host::PathsIn(place, error))
       if (path.filename().string().front() != '.') known.push_back(path.filename().string());
   }
@@ -226,8 +239,13 @@ Result<BundleVerification> VerifyBundle(const std::string& bundle, const std::st
 }
 
 Result<BundleVerification> InstallBundle(const std::string& file, const std::string& key, const std::string& root) {
+  return InstallBundle(file, BundleInstallation{key, root});
+}
+
+Result<BundleVerification> InstallBundle(const std::string& file, const BundleInstallation& installation) {
   DEPUTY_ASSIGN_OR_RETURN(const host::BundleTools* tools, host::OpenBundleTools());
-  return tools->Install(file, key, host::Roots(root).front(), host::CheckOnThisHost);
+  return tools->Install(file, installation.key, host::Roots(installation.root).front(), host::CheckOnThisHost,
+                        installation.allow_downgrade);
 }
 
 Result<InstalledBundle> RollBackBundle(const std::string& name, const std::string& version, const std::string& root) {

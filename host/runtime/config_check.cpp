@@ -43,6 +43,7 @@ void AssumeBatchOfOne(Graph& graph) {
 }
 
 constexpr std::string_view kOnnxDomain = "ai.onnx";  // the name of "" in rules
+constexpr size_t kMostRefused = 20;                  // files of plugin folders that are reported one by one
 
 class ConfigChecker {
  public:
@@ -82,7 +83,11 @@ class ConfigChecker {
       for (const Entry& entry : entries) options.named->push_back(entry.delegate);
     }
     registry_.Scan(options);
-    for (const PluginEntry* refused : RefusedFiles(registry_)) AddRefused(*refused, options.paths);
+    const std::vector<const PluginEntry*> all = RefusedFiles(registry_);
+    for (const PluginEntry* refused : all)
+      if (all.size() <= kMostRefused || IsAnyOf(options.paths, refused->path)) AddRefused(*refused, options.paths);
+    if (all.size() > kMostRefused)
+      Add({PlaceOf(config_.plugins.paths.origin, *all.front()), RefusalSummary(all)}, false);
     for (const Entry& entry : entries) {
       const EntryCheck found = CheckEntry(registry_, entry, NamesOf(config_));
       for (const Problem& mistake : found.mistakes) Add(mistake, true);
@@ -144,6 +149,14 @@ class ConfigChecker {
  private:
   bool IsAutomatic() const { return *config_.plugins.auto_use == AutoUse::kLast; }
   void AddDomain(std::string_view domain) { domains_.emplace(domain.empty() ? kOnnxDomain : domain); }
+
+  static bool IsAnyOf(const std::vector<std::filesystem::path>& folders, const std::filesystem::path& path) {
+    return std::find(folders.begin(), folders.end(), path) != folders.end();
+  }
+  // The default folders are written nowhere.
+  static Origin PlaceOf(const Origin& folders, const PluginEntry& first) {
+    return folders.source == Origin().source ? Origin{first.path.string(), 0, 0} : folders;
+  }
 
   // A folder is reported where it is written; the default one may be absent where no plugin is installed.
   void AddRefused(const PluginEntry& refused, const std::vector<std::filesystem::path>& folders) {

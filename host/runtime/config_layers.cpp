@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/file.hpp"
+#include "base/judged_file.hpp"
 #include "base/nearest.hpp"
 #include "base/printable.hpp"
 #include "config/merge.hpp"
@@ -49,7 +50,7 @@ std::string ShippedWith(const std::string& entry) {
   std::stable_partition(names.begin(), names.end(), [](const auto& name) { return name == "npu-first"; });
   std::stable_partition(names.begin(), names.end(), [](const auto& name) { return name == "default"; });
   for (const std::string& name : names) {
-    const Result<std::string> text = ReadTextFile(ShippedConfigFile(name), kMostConfigBytes);
+    const Result<std::string> text = ReadTrustedFile(ShippedConfigFile(name), kMostConfigBytes, OfInstallation());
     Problems ignored;
     const std::optional<YamlNode> root = text.ok() ? ReadYaml(*text, name, /*lines=*/false, ignored) : std::nullopt;
     if (!root) continue;
@@ -67,15 +68,21 @@ std::string NamesNoDelegates(const Config& config, const std::vector<fs::path>& 
          "installation, and 'delegates: []' states that there are none";
 }
 
+Judgement JudgementOf(const fs::path& file) {
+  std::error_code ignored;
+  const fs::path below = fs::absolute(file, ignored).lexically_normal().lexically_relative(ShareFolder());
+  return below.empty() || *below.begin() == ".." ? Judgement() : OfInstallation();
+}
+
 void AddNamed(const std::string& named, ConfigLoader& loader) {
   loader.SetElsewhere(ShippedWith);
   if (std::string shipped = IsPlainName(named) ? ShippedConfigFile(named) : ""; !shipped.empty())
-    return loader.AddFile(shipped);
+    return loader.AddFile(shipped, OfInstallation());
   const fs::path path(named);
   if (!Exists(path) && path.extension() == kEnding && !ShippedConfigFile(path.stem().string()).empty())
     return loader.AddUnreadable(
         named, fmt::format("does not exist; the shipped configuration is called '{}'", path.stem().string()));
-  if (!IsPlainName(named) || Exists(named)) return loader.AddFileWithDropIns(named);
+  if (!IsPlainName(named) || Exists(named)) return loader.AddFileWithDropIns(named, JudgementOf(named));
   const std::vector<std::string> names = ShippedConfigs();
   loader.AddUnreadable(named, fmt::format("is neither a file nor a shipped configuration{} (shipped: {})",
                                           DidYouMean(named, names), fmt::join(names, ", ")));
@@ -89,7 +96,7 @@ std::string AddLayers(const ConfigSources& sources, ConfigLoader& loader) {
   // Drop-ins alone extend the default: a package that adds a delegate does not take the others away.
   if (sources.files.empty() && chosen.empty() && !Exists(system) && !Exists(user)) {
     if (const std::string shipped = ShippedConfigFile("default"); !shipped.empty()) {
-      loader.AddFile(shipped);
+      loader.AddFile(shipped, OfInstallation());
       note = fmt::format("no configuration is given or installed; using {}", shipped);
     }
   }

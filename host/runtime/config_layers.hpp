@@ -5,11 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "base/judged_file.hpp"
 #include "config/loader.hpp"
 #include "deputy/config.hpp"
 
 namespace deputy::host {
 
+// How strictly a configuration is judged: whether it is one of the installation.
+Judgement JudgementOf(const std::filesystem::path& file);
 // Adds a configuration by its path or, if it is a shipped one, by its name.
 void AddNamed(const std::string& named, ConfigLoader& loader);
 // For an entry that no layer has: the end of a message that names a shipped configuration which has it; empty if none

@@ -68,7 +68,7 @@ Result<Context> Context::FromLayers(const ConfigSources& sources) {
 
 Result<Context> Context::FromYaml(const std::string& path, const std::vector<std::string>& settings) {
   host::ConfigLoader loader;
-  if (!path.empty()) loader.AddFileWithDropIns(path);
+  if (!path.empty()) loader.AddFileWithDropIns(path, host::JudgementOf(path));
   for (const std::string& setting : settings) loader.AddSetting(setting);
   Context context;
   DEPUTY_ASSIGN_OR_RETURN(context.state_, State::From(loader));

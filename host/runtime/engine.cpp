@@ -288,6 +288,11 @@ class EngineBuilder {
       watched.abort_on_hang = *state_.config.debug.abort_on_hang;
       return registry_.Open(watched);
     }
+    // A plugin without any lock is isolated by the way; with one, something is not as it was meant to be.
+    if (entry.isolation == Isolation::kAuto && !provider.listed &&
+        !(provider.lock.empty() && provider.replaceable.empty()))
+      Log(LogLevel::kWarning, "{}: runs in a worker process, because no lock lists it: {}", provider.path.string(),
+          provider.not_listed);
     DEPUTY_ASSIGN_OR_RETURN(const LoadedPlugin::Expected file, registry_.FileOf(entry.delegate));
     RemotePluginOptions options{WorkerProgram(), file.path};
     options.sandbox = *state_.config.plugins.sandbox;

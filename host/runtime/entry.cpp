@@ -89,7 +89,7 @@ std::vector<std::string> Texts(const List<Setting<std::string>>& list) {
 
 bool IsIsolated(const Entry& entry, const PluginEntry& provider, bool trusts_all) {
   if (entry.isolation != Isolation::kAuto || provider.path.empty()) return entry.isolation == Isolation::kProcess;
-  return HasLimit(entry) || !(provider.listed || trusts_all);
+  return HasLimit(entry) || !provider.replaceable.empty() || !(provider.listed || trusts_all);
 }
 
 Entry EntryFromConfig(const DelegateConfig& config) {
@@ -221,6 +221,14 @@ EntryCheck CheckEntry(PluginRegistry& registry, const Entry& entry, const std::v
         check.mistakes.push_back({key, fmt::format("delegate '{}': has no effect with isolation: none", entry.name)});
   if (!check.description.available) {
     check.unusable = AsPluginError(Error(StatusCode::kPlugin, "{}", check.description.unavailable), entry);
+    return check;
+  }
+  if (entry.isolation == Isolation::kInProcess && !check.provider->replaceable.empty()) {
+    check.unusable =
+        AsPluginError(Error(StatusCode::kPlugin, "'isolation: none' is refused, because others could replace {}: {}",
+                            check.provider->path.string(), check.provider->replaceable)
+                          .Advise("'isolation: auto' runs it in a worker process"),
+                      entry);
     return check;
   }
   const DeviceEntry* device = nullptr;

@@ -46,7 +46,8 @@ struct Entry {
 // Whether the entry limits the worker process.
 bool HasLimit(const Entry& entry);
 // Whether the delegate of the entry runs in a worker process, if this plugin provides it.
-// `trusts_all`: where the entry does not decide, it runs in this process, listed or not.
+// `trusts_all`: where the entry does not decide, it runs in this process, listed or not. One that others could replace
+// never does.
 bool IsIsolated(const Entry& entry, const PluginEntry& provider, bool trusts_all);
 
 Entry EntryFromConfig(const DelegateConfig& config);

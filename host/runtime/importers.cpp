@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/judged_file.hpp"
 #include "base/memory_reserve.hpp"
 #include "import/importer.hpp"
 #include "runtime/paths.hpp"
@@ -26,6 +27,7 @@ bool MayBeOnnx(std::span<const uint8_t> bytes, const std::filesystem::path& path
 
 Result<const Importer*> OpenImporter(const std::string& name) {
   const std::filesystem::path path = PrivateFolder() / "importers" / ("libdeputy_import_" + name + ".so");
+  DEPUTY_RETURN_IF_ERROR(CheckInstalledFile(path));
   const MemoryReserve reserve;  // for the constructors of the library of ONNX
   DEPUTY_RETURN_IF_ERROR(reserve.status());
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

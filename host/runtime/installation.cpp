@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "base/judged_file.hpp"
 #include "deputy/abi/delegate.h"
 #include "deputy/version.hpp"
 #include "isolation/sandbox_level.hpp"
@@ -22,6 +23,7 @@ InstallationReport DescribeInstallation() {
   report.worker = host::WorkerProgram().string();
   report.sandbox = host::ToText(host::AvailableSandbox());
   report.kernels = host::linalg::NameOf(host::linalg::ActiveLevel());
+  report.distrust = host::ThisInstallation().distrust;
   return report;
 }
 

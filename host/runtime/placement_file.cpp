@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/file.hpp"
+#include "base/judged_file.hpp"
 #include "base/printable.hpp"
 #include "config/reader.hpp"
 #include "config/scalar.hpp"
@@ -158,9 +158,7 @@ std::string PlacementFileText(const Placements& placements, const Digest& model,
 
 Result<Placements> ReadPlacementFile(const std::filesystem::path& path, const Digest& model,
                                      const std::vector<std::string>& delegates) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return Status(StatusCode::kNotFound, "there is no placement file");
-  DEPUTY_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMostConfigBytes));
+  DEPUTY_ASSIGN_OR_RETURN(const std::string text, ReadTrustedFile(path, kMostConfigBytes));
   const std::string source = path.string();
   Problems problems;
   Placements placements;

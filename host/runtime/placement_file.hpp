@@ -22,8 +22,9 @@ std::filesystem::path PlacementFileOf(const std::filesystem::path& model);
 // `delegates`: their names in order, the CPU last. Decisions about others are left out.
 std::string PlacementFileText(const Placements& placements, const Digest& model,
                               const std::vector<std::string>& delegates);
-// kNotFound where there is no file; kConfig with line and column for one that is not valid; kIncompatible for one of
-// another model. Nodes are not checked against the model.
+// kNotFound where there is no file; kFailedPrecondition for one that users other than root and this one could change or
+// replace; kConfig with line and column for one that is not valid; kIncompatible for one of another model. Nodes are
+// not checked against the model.
 Result<Placements> ReadPlacementFile(const std::filesystem::path& path, const Digest& model,
                                      const std::vector<std::string>& delegates);
 

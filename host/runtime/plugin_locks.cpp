@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/file.hpp"
+#include "base/judged_file.hpp"
 #include "base/sha256.hpp"
 #include "runtime/bundle_tools.hpp"
 
@@ -29,15 +30,17 @@ std::optional<Digest> DigestOf(const ByteSource& bytes) {
 
 }  // namespace
 
-std::string PluginLocks::ReasonNotListed(const fs::path& folder, const std::string& name, const ByteSource& bytes) {
+LockAnswer PluginLocks::LookUp(const fs::path& folder, const std::string& name, const ByteSource& bytes) {
   const Lock& lock = LockOf(folder);
-  if (!lock.problem.empty()) return lock.problem;
+  if (!lock.problem.empty()) return {lock.file, lock.problem};
   const auto listed = lock.checksums.find(lock.prefix + name);
   if (listed == lock.checksums.end())
-    return fmt::format("is not listed in {}, which 'trust: listed' requires", lock.file);
+    return {lock.file, fmt::format("{} is not listed in {}", lock.prefix + name, lock.file.string())};
   const std::optional<Digest> digest = DigestOf(bytes);
-  if (!digest) return "cannot be read";
-  return *digest == listed->second ? "" : fmt::format("its SHA-256 is not the one in {}", lock.file);
+  if (!digest) return {lock.file, "cannot be read"};
+  if (*digest != listed->second)
+    return {lock.file, fmt::format("its SHA-256 is not the one in {}", lock.file.string())};
+  return {lock.file, ""};
 }
 
 const PluginLocks::Lock& PluginLocks::LockOf(const fs::path& folder) {
@@ -46,30 +49,28 @@ const PluginLocks::Lock& PluginLocks::LockOf(const fs::path& folder) {
   if (!is_new) return lock;
   std::error_code error;
   const fs::path place = fs::canonical(folder, error);
-  fs::path path = place / kChecksumsName;
-  Result<std::string> text = ReadTextFile(path, kMostChecksumBytes);
-  if (!text.ok() && text.status().code() == StatusCode::kNotFound) {
-    path = place.parent_path() / kChecksumsName;
-    lock.prefix = place.filename().string() + "/";
-    text = ReadTextFile(path, kMostChecksumBytes);
-  }
-  lock.file = path.string();
-  if (!text.ok()) {
-    lock.problem = text.status().code() == StatusCode::kNotFound
-                       ? fmt::format(
-                             "is not listed: neither {} nor the folder above it has {}, which 'trust: listed' "
-                             "requires",
-                             place.string(), kChecksumsName)
-                       : text.status().ToString();
-    return lock;
-  }
-  Result<Checksums> checksums = ParseChecksums(*text);
+  lock = ReadLock(place / kChecksumsName, /*of_bundle=*/false);
+  if (lock.file.empty() && place.filename() == kBundlePluginFolder)
+    lock = ReadLock(place.parent_path() / kChecksumsName, /*of_bundle=*/true);
+  if (lock.file.empty()) lock.problem = fmt::format("{} has no lock ({})", place.string(), kChecksumsName);
+  return lock;
+}
+
+// Without a file if there is none.
+PluginLocks::Lock PluginLocks::ReadLock(const fs::path& file, bool of_bundle) const {
+  Lock lock;
+  const Result<std::string> text = ReadTrustedFile(file, kMostChecksumBytes, {.strict = true});
+  if (!text.ok() && text.status().code() == StatusCode::kNotFound) return lock;
+  if (of_bundle) lock.prefix = std::string(kBundlePluginFolder) + "/";
+  Result<Checksums> checksums = text.ok() ? ParseChecksums(*text) : text.status();
+  if (checksums.ok() && of_bundle && !checksums->contains(kBundleDescriptionName)) return Lock();
+  lock.file = file;
   if (!checksums.ok()) {
-    lock.problem = std::move(checksums).status().At(lock.file).ToString();
+    lock.problem = text.ok() ? std::move(checksums).status().At(file.string()).ToString() : text.status().ToString();
     return lock;
   }
   lock.checksums = std::move(checksums).value();
-  if (!keys_.empty()) lock.problem = SignatureProblem(path, *text);
+  if (!keys_.empty()) lock.problem = SignatureProblem(file, *text);
   return lock;
 }
 

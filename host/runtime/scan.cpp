@@ -130,9 +130,9 @@ ScanOptions MakeScanOptions(const Config& config) {
   options.require_listed = *config.plugins.trust == Trust::kListed;
   std::vector<std::string> keys;
   for (const Setting<std::string>& key : config.plugins.trust_keys) keys.push_back(*key);
-  options.reason_not_listed = [locks = std::make_shared<PluginLocks>(std::move(keys))](
-                                  const auto& folder, const auto& name, const ByteSource& bytes) {
-    return locks->ReasonNotListed(folder, name, bytes);
+  options.look_up_lock = [locks = std::make_shared<PluginLocks>(std::move(keys))](const auto& folder, const auto& name,
+                                                                                  const ByteSource& bytes) {
+    return locks->LookUp(folder, name, bytes);
   };
   return options;
 }
@@ -215,6 +215,8 @@ Result<PluginListing> ListPluginFiles(const Context::State& state, const PluginQ
       report.devices = entry->manifest->devices;
       report.sandbox = SandboxOf(*entry->manifest, state.config);
       report.listed = entry->listed;
+      report.lock = entry->lock.string();
+      report.not_listed = entry->not_listed;
     }
     if (entry->description) {
       report.vendor = entry->description->vendor;

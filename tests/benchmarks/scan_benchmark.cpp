@@ -50,9 +50,9 @@ void Scan(benchmark::State& state, bool locked) {
   const auto store = std::make_shared<Store>(StoreOptions{folder / "store", uint64_t{1} << 30});
   const auto scan = [&] {
     if (locked)
-      options.reason_not_listed = [locks = std::make_shared<PluginLocks>(std::vector<std::string>())](
-                                      const auto& place, const auto& name, const ByteSource& bytes) {
-        return locks->ReasonNotListed(place, name, bytes);
+      options.look_up_lock = [locks = std::make_shared<PluginLocks>(std::vector<std::string>())](
+                                 const auto& place, const auto& name, const ByteSource& bytes) {
+        return locks->LookUp(place, name, bytes);
       };
     options.require_listed = locked;
     options.records = std::make_shared<PluginRecords>(store, true, true);

@@ -150,6 +150,21 @@ class Bundles(unittest.TestCase):
         self.assertRegex(done.stdout, r"(?m)^\s*npu0\s+6\b")
         return done
 
+    def test_R172_ALowerVersionNeedsAllowDowngrade(self):
+        self.deputy("bundle", "install", self.pack("digits-1.10.dpb"))
+        done = self.deputy("bundle", "install", self.bundle, status=1)
+        self.assertIn("refused: downgrade: version 1.0 is lower than 1.10, which is in use; --allow-downgrade", done.stderr)
+        report = json.loads(self.deputy("bundle", "install", self.bundle, "--json", status=1).stdout)
+        self.assertEqual([problem["rule"] for problem in report["problems"]], ["downgrade"])
+        in_use = lambda: [b["version"] for b in json.loads(self.deputy("bundle", "list", "--json").stdout)["bundles"] if b["current"]]  # fmt: skip
+        self.assertEqual(in_use(), ["1.10"])
+        self.deputy("bundle", "install", self.bundle, "--allow-downgrade")
+        self.assertEqual(in_use(), ["1.0"])
+        self.deputy("bundle", "rollback", "digits")
+        self.assertEqual(in_use(), ["1.10"])
+        self.deputy("bundle", "rollback", "digits", "1.0")
+        self.assertEqual(in_use(), ["1.0"])
+
     def test_TheSameInputGivesTheSameBytes(self):
         other = self.scratch / "elsewhere"
         other.mkdir()

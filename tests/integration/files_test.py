@@ -283,6 +283,43 @@ class Many(Scratch):
         self.check(done, 0)
         self.assertEqual(done.stdout.count("\n  not-elf: "), self.COUNT - 2)
 
+    def test_R175_TheCheckOfAConfigurationSummarizesThemToo(self):
+        # Each as a problem of its own took minutes: all were compared with each other.
+        done = deputy("config", "check", "--json", "--config", self.config("good"))
+        self.check(done, 0)
+        problems = json.loads(done.stdout)["configurations"][0]["problems"]
+        self.assertEqual(len(problems), 1, problems[:5])
+        self.assertRegex(problems[0]["message"], "20000 files .* not used: 19998 not-elf, 2 truncated")
+
+
+class Work(Scratch):
+    """How the work of a scan grows with the files that are no plugins, in system calls of the process that scans."""
+
+    def calls(self, *command):
+        trace = self.scratch / "trace"
+        done = subprocess.run(["strace", "-qq", "-o", trace, ARGS.deputy, *map(str, command), "--config", self.config("good")],
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                              env={**os.environ, "XDG_CACHE_HOME": str(self.scratch / "cache")})  # fmt: skip
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return len(trace.read_text().splitlines())
+
+    @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
+    def test_R175_EachFurtherBadFileCostsThreeSystemCalls(self):
+        folder = self.plugins("good")
+        commands = {("run", self.model): 1, ("plugins",): 1, ("config", "check"): 1, ("doctor",): 2}  # with their scans
+        counts = {}
+        for size in (1000, 2000, 4000):
+            for i in range(size):
+                (folder / f"bad{i:05}.so").touch()
+            for command in commands:
+                counts[command, size] = self.calls(*command)
+        for command, scans in commands.items():
+            for size in (1000, 2000):
+                with self.subTest(command, size=size):
+                    more = counts[command, 2 * size] - counts[command, size]
+                    self.assertGreater(more, 2.5 * scans * size)  # each file was opened
+                    self.assertLess(more, (3 * scans + 0.5) * size)  # half a call is for memory and reading folders
+
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

@@ -37,12 +37,25 @@ static int IsPath(const char *path) {
   return named != NULL && path != NULL && strcmp(named, path) == 0;
 }
 
-static int IsOpenOn(int file) {
-  char link[32], path[4096];
+/* The path that a file is open on; empty where it is not known. */
+static const char *PathOf(int file, char *path, size_t most) {
+  char link[32];
   snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-  const ssize_t size = readlink(link, path, sizeof path - 1);
-  if (size < 0) return 0;
-  path[size] = 0;
+  const ssize_t size = readlink(link, path, most - 1);
+  path[size < 0 ? 0 : size] = 0;
+  return path;
+}
+
+static int IsOpenOn(int file) {
+  char path[4096];
+  return IsPath(PathOf(file, path, sizeof path));
+}
+
+static int IsIn(int folder, const char *name) {
+  char path[4096];
+  if (name[0] == '/') return IsPath(name);
+  const size_t size = strlen(PathOf(folder, path, sizeof path));
+  snprintf(path + size, sizeof path - size, "/%s", name);
   return IsPath(path);
 }
 
@@ -97,6 +110,7 @@ ssize_t pread64(int file, void *bytes, size_t size, off64_t offset) { return Rea
 
 static int OpenAt(int folder, const char *path, int flags, mode_t mode) {
   if ((flags & O_CREAT) != 0 && Fails("create")) return -1;
+  if (IsIn(folder, path) && Fails("open")) return -1;
   return (int)syscall(SYS_openat, folder, path, flags, mode);
 }
 

@@ -48,7 +48,8 @@ struct BundleInfo {
 };
 
 // A reason against a bundle. `rule` is stable, for programs: "damaged", "unsafe-path", "too-large", "incompatible",
-// "signature", "configuration", or the rule by which the scan rejects a plugin ("abi-mismatch", "load-failed").
+// "signature", "configuration", "installed", "downgrade", or the rule by which the scan rejects a plugin
+// ("abi-mismatch", "load-failed").
 struct BundleProblem {
   std::string rule, message;
 };
@@ -90,11 +91,21 @@ DEPUTY_API Result<BundleInfo> InspectBundle(const std::string& bundle);
 // process runs. An error only where the bundle cannot be opened at all. [load-time]
 DEPUTY_API Result<BundleVerification> VerifyBundle(const std::string& bundle, const std::string& key = "");
 
-// Verifies, unpacks beside the installed versions, and makes it the current one. With problems nothing is changed. A
-// process that is killed at any time leaves the old or the new one current. `root`: see BundleRoot. One process at a
-// time; others wait. [load-time]
+// Verifies, unpacks beside the installed versions, and makes it the current one. With problems nothing is changed; a
+// version lower than the current one is one. kFailedPrecondition where users other than root and this one could change
+// or replace the folder of installed bundles. A process that is killed at any time leaves the old or the new one
+// current. `root`: see BundleRoot. One process at a time; others wait. [load-time]
 DEPUTY_API Result<BundleVerification> InstallBundle(const std::string& file, const std::string& key = "",
                                                     const std::string& root = "");
+
+// How InstallBundle installs.
+struct BundleInstallation {
+  std::string key;               // a public key or its file; empty: the signature is not checked
+  std::string root;              // see BundleRoot
+  bool allow_downgrade = false;  // else a version lower than the current one is a problem, "downgrade"
+};
+// The same.
+DEPUTY_API Result<BundleVerification> InstallBundle(const std::string& file, const BundleInstallation& installation);
 
 // Makes `version` current; empty: the version that was current before. kFailedPrecondition if there is none.
 DEPUTY_API Result<InstalledBundle> RollBackBundle(const std::string& name, const std::string& version = "",

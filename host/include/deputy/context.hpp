@@ -83,7 +83,8 @@ class DEPUTY_API Context {
   static Result<Context> FromLayers(const ConfigSources& sources = {});
   // One file and its conf.d/*.yaml over the built-in defaults, without the configuration of the machine and the user.
   // `settings` are "path.to.key=value" and win over the file. Errors carry file:line:column, all of them at once. An
-  // empty path: the settings over the built-in defaults.
+  // empty path: the settings over the built-in defaults. Files that users other than root and this one could change or
+  // replace are errors (host/docs/configuration.md); text that the application vouches for is that of FromYamlText.
   static Result<Context> FromYaml(const std::string& path, const std::vector<std::string>& settings = {});
   // `name` is the file's name in messages; relative plugin paths are relative to the working directory.
   static Result<Context> FromYamlText(const std::string& name, const std::string& text,
@@ -91,7 +92,8 @@ class DEPUTY_API Context {
 
   // The configuration of an installed bundle: the name of one, or an unpacked folder (a path with '/'); empty:
   // $DEPUTY_BUNDLE. `settings` win over it; its plugins are those of the bundle, with `trust: listed`. kNotFound: no
-  // such bundle; kConfig: its configuration, or a file of it was changed.
+  // such bundle; kConfig: its configuration, or a file of it was changed; kFailedPrecondition: users other than root
+  // and this one could change or replace it.
   static Result<Context> FromBundle(const std::string& bundle, const std::vector<std::string>& settings = {});
 
   // The entries of the configuration, in their order, with their options as written. Disabled ones are left out.

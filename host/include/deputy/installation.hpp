@@ -16,7 +16,8 @@ struct InstallationReport {
   // What the kernel offers to take rights from that program with, before it loads a plugin: "Landlock 7, seccomp",
   // "none".
   std::string sandbox;
-  std::string kernels;  // instruction set of the CPU's kernels, a level of x86-64: "v4", "v3", "baseline"
+  std::string kernels;   // instruction set of the CPU's kernels, a level of x86-64: "v4", "v3", "baseline"
+  std::string distrust;  // how users other than root and this one could change or replace the library; empty: not
 };
 
 // [any-thread]

@@ -70,6 +70,8 @@ struct PluginReport {
   std::string sandbox;
   bool listed = false;  // in the lock of its folder (SHA256SUMS): with `isolation: auto` it runs in the application
   std::vector<PluginDelegateReport> delegates;
+  std::string lock;  // that decided about `listed`, or that is not trusted; empty: there is none, or none was asked
+  std::string not_listed;  // why not; empty where it is listed, or where the configuration does not use the plugin
 };
 
 // The result of a scan.

@@ -6,8 +6,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
-#include "base/file.hpp"
 #include "base/trust.hpp"
 
 namespace deputy::host {
@@ -52,22 +52,28 @@ Checked<std::unique_ptr<PluginFile>> PluginFile::Open(const std::filesystem::pat
     if (const Rejection* rejection = RejectionOf(identity)) return *rejection;
     return RejectionOfErrno(error);
   }
-  std::unique_ptr<PluginFile> file(new PluginFile(opened.get()));
-  const int fd = opened.Release();
+  return Of(std::move(opened));
+}
+
+Checked<std::unique_ptr<PluginFile>> PluginFile::Of(Descriptor opened) {
+  std::unique_ptr<PluginFile> file(new PluginFile(std::move(opened)));
   struct stat info {};
-  if (fstat(fd, &info) != 0) return RejectionOfErrno(errno);
+  if (fstat(file->file_.get(), &info) != 0) return RejectionOfErrno(errno);
   DEPUTY_ASSIGN_OR_REJECT(file->identity_, FromStat(info));
-  file->distrust_ = ReasonForDistrust(info, fd);
   return file;
 }
 
-PluginFile::~PluginFile() { close(fd_); }
+std::string PluginFile::Distrust() const {
+  struct stat about {};
+  if (fstat(file_.get(), &about) != 0) return std::string("its owner is not known: ") + std::strerror(errno);
+  return ReasonForDistrust(about, file_.get());
+}
 
 bool PluginFile::Read(uint64_t offset, void* out, size_t count) const {
   if (count > identity_.size || offset > identity_.size - count) return false;
   auto* target = static_cast<uint8_t*>(out);
   while (count != 0) {
-    const ssize_t got = pread(fd_, target, count, static_cast<off_t>(offset));
+    const ssize_t got = pread(file_.get(), target, count, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) read_error_ = errno;
     if (got <= 0) return false;

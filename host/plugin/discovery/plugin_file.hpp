@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "base/file.hpp"
 #include "plugin/discovery/rejection.hpp"
 
 namespace deputy::host {
@@ -54,23 +55,20 @@ class PluginFile final : public ByteSource {
  public:
   // Follows symbolic links. Never blocks on a pipe.
   static Checked<std::unique_ptr<PluginFile>> Open(const std::filesystem::path& path);
-  ~PluginFile() override;
-  PluginFile(const PluginFile&) = delete;
-  PluginFile& operator=(const PluginFile&) = delete;
-
+  // Takes a file that is open for reading; fails for anything but a regular one.
+  static Checked<std::unique_ptr<PluginFile>> Of(Descriptor opened);
   const FileIdentity& identity() const { return identity_; }
   // How users other than root and this one could change the open file; empty if they cannot.
-  const std::string& distrust() const { return distrust_; }
+  std::string Distrust() const;
   uint64_t size() const override { return identity_.size; }
   bool Read(uint64_t offset, void* out, size_t count) const override;
   int read_error() const override { return read_error_; }
 
  private:
-  explicit PluginFile(int fd) : fd_(fd) {}
-  int fd_;
+  explicit PluginFile(Descriptor opened) : file_(std::move(opened)) {}
+  Descriptor file_;
   mutable std::atomic<int> read_error_{0};
   FileIdentity identity_;
-  std::string distrust_;
 };
 
 }  // namespace deputy::host

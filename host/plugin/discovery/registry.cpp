@@ -1,5 +1,6 @@
 #include "plugin/discovery/registry.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "base/file.hpp"
+#include "base/judged_file.hpp"
 #include "base/nearest.hpp"
 #include "base/trust.hpp"
 #include "plugin/discovery/probe.hpp"
@@ -39,28 +41,6 @@ const DelegateDescription* FindDescription(const PluginEntry& entry, std::string
   return nullptr;
 }
 
-// A missing folder is not distrusted; the error follows when it is opened.
-const std::string& DistrustOf(const fs::path& folder, std::map<fs::path, std::string>& known) {
-  const auto [found, added] = known.try_emplace(folder);
-  struct stat about {};
-  if (added && stat(folder.c_str(), &about) == 0 && S_ISDIR(about.st_mode))
-    found->second = ReasonForDistrust(about, folder);
-  return found->second;
-}
-
-// Of a file that belongs to a plugin, and of its folder. A missing one is reported by the dynamic linker.
-std::string DistrustOfFile(const fs::path& file, std::map<fs::path, std::string>& folders) {
-  std::error_code error;
-  const fs::path resolved = fs::canonical(file, error);
-  struct stat about {};
-  if (error || stat(resolved.c_str(), &about) != 0) return {};
-  std::string why = ReasonForDistrust(about, resolved);
-  const fs::path place = resolved.parent_path();
-  if (const std::string& reason = DistrustOf(place, folders); why.empty() && !reason.empty())
-    why = fmt::format("its folder {}: {}", place.string(), reason);
-  return why;
-}
-
 bool IsWanted(const Manifest& manifest, const ScanOptions& options) {
   if (!options.named) return true;
   return std::any_of(manifest.delegates.begin(), manifest.delegates.end(), [&](const std::string& delegate) {
@@ -72,20 +52,23 @@ bool IsWanted(const Manifest& manifest, const ScanOptions& options) {
 
 void PluginRegistry::Scan(const ScanOptions& options) {
   const HostTraits host = ThisHost();
-  FolderTrust folders;
-  for (const fs::path& folder : options.paths) ScanFolder(folder, options, host, folders);
+  KnownFolders known;
+  for (const fs::path& folder : options.paths) ScanFolder(folder, options, host, known);
 }
 
 void PluginRegistry::ScanFolder(const fs::path& folder, const ScanOptions& options, const HostTraits& host,
-                                FolderTrust& folders) {
+                                KnownFolders& known) {
+  const Result<JudgedFile> judged = OpenJudged(folder);
   std::error_code error;
-  if (options.refuse_untrusted) {
-    const fs::path resolved = fs::canonical(folder, error);
-    if (const std::string& why = DistrustOf(resolved, folders); !error && !why.empty())
-      return Reject(folder, {RejectReason::kUntrusted, fmt::format("plugin folder: {}; no file in it is used", why)});
-    error.clear();
+  std::vector<fs::path> files;
+  if (judged.ok() && S_ISDIR(judged->about.st_mode)) {
+    FolderTrust& trust = known[judged->resolved];
+    trust = {ReasonForDistrust(judged->about, judged->resolved), judged->above};
+    if (options.refuse_untrusted && !trust.own.empty())
+      return Reject(folder,
+                    {RejectReason::kUntrusted, fmt::format("plugin folder: {}; no file in it is used", trust.own)});
   }
-  std::vector<fs::path> files = PathsIn(folder, error);
+  files = PathsIn(folder, error);
   std::erase_if(files, [](const fs::path& file) { return file.extension() != ".so"; });
   if (error) {
     const bool missing = error == std::errc::no_such_file_or_directory;
@@ -94,11 +77,13 @@ void PluginRegistry::ScanFolder(const fs::path& folder, const ScanOptions& optio
                    : file  ? Rejection{RejectReason::kNotAFile, "is a file, not a plugin folder"}
                            : Rejection{RejectReason::kUnreadable, "cannot be searched: " + error.message()});
   }
+  const fs::path resolved = judged.ok() ? judged->resolved : folder;
+  const Searched searched{judged.ok() ? judged->file.get() : -1, resolved};
   for (const fs::path& file : files) {
     auto candidate = std::make_unique<Candidate>();
     candidate->entry.path = file;
     if (options.progress) options.progress(file);
-    if (std::optional<Rejection> rejection = Examine(*candidate, options, host, folders)) {
+    if (std::optional<Rejection> rejection = Examine(*candidate, searched, options, host, known)) {
       candidate->entry.reason = rejection->reason;
       candidate->entry.text = std::move(rejection->text);
     } else {
@@ -111,32 +96,70 @@ void PluginRegistry::ScanFolder(const fs::path& folder, const ScanOptions& optio
   }
 }
 
-std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const ScanOptions& options,
-                                                 const HostTraits& host, FolderTrust& folders) {
-  DEPUTY_ASSIGN_OR_REJECT(const std::unique_ptr<PluginFile> file, PluginFile::Open(candidate.entry.path));
+Checked<std::unique_ptr<PluginFile>> PluginRegistry::OpenFile(Candidate& candidate, const Searched& searched) {
+  const fs::path name = candidate.entry.path.filename();
+  constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  if (Descriptor opened(openat(searched.fd, name.c_str(), kFlags)); opened.get() >= 0) {
+    candidate.resolved = searched.resolved / name;
+    return PluginFile::Of(std::move(opened));
+  }
+  Result<JudgedFile> judged = OpenJudged(candidate.entry.path);
+  // A link to nothing, a socket and the like: the error of the system says it best.
+  if (!judged.ok() || judged->file.get() < 0 || !S_ISREG(judged->about.st_mode))
+    return PluginFile::Open(candidate.entry.path);
+  candidate.resolved = std::move(judged->resolved);
+  candidate.entry.replaceable = std::move(judged->above);
+  return PluginFile::Of(std::move(judged->file));
+}
+
+std::optional<Rejection> PluginRegistry::JudgeTrust(Candidate& candidate, const PluginFile& file,
+                                                    const ScanOptions& options, KnownFolders& known) {
+  PluginEntry& entry = candidate.entry;
+  std::string distrust = file.Distrust();
+  const auto judge_folder = [&](const fs::path& place, const std::string& subject) {
+    const auto [found, added] = known.try_emplace(place);
+    if (added)  // of a file behind a symbolic link
+      if (const Result<JudgedFile> judged = OpenJudged(place); judged.ok())
+        found->second = {ReasonForDistrust(judged->about, place), judged->above};
+    if (distrust.empty() && !found->second.own.empty())
+      distrust = fmt::format("{}its folder {}: {}", subject, place.string(), found->second.own);
+    if (entry.replaceable.empty()) entry.replaceable = found->second.above;
+  };
+  judge_folder(candidate.resolved.parent_path(), "");
+  for (const std::string& name : entry.manifest->files) {
+    // A missing one is reported by the dynamic linker.
+    const Result<JudgedFile> judged = OpenJudged(candidate.resolved.parent_path() / name);
+    if (!judged.ok()) continue;
+    const std::string subject = fmt::format("its file {}: ", name);
+    const std::string why = judged->file.get() < 0 ? ReasonForDistrust(judged->about, judged->resolved)
+                                                   : ReasonForDistrust(judged->about, judged->file.get());
+    if (distrust.empty() && !why.empty()) distrust = subject + why;
+    judge_folder(judged->resolved.parent_path(), subject);
+    if (entry.replaceable.empty()) entry.replaceable = judged->above;
+  }
+  if (options.refuse_untrusted)
+    return distrust.empty() ? std::nullopt : std::optional(Rejection{RejectReason::kUntrusted, std::move(distrust)});
+  entry.distrust = distrust.empty() ? std::exchange(entry.replaceable, {}) : std::move(distrust);
+  entry.replaceable.clear();
+  return std::nullopt;
+}
+
+std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const Searched& searched,
+                                                 const ScanOptions& options, const HostTraits& host,
+                                                 KnownFolders& known) {
+  DEPUTY_ASSIGN_OR_REJECT(const std::unique_ptr<PluginFile> file, OpenFile(candidate, searched));
   candidate.identity = file->identity();
-  std::error_code error;
-  candidate.resolved = fs::canonical(candidate.entry.path, error);
-  if (error) return Rejection{RejectReason::kUnreadable, "cannot be resolved: " + error.message()};
   const auto [first, added] = by_inode_.try_emplace({candidate.identity.device, candidate.identity.inode}, &candidate);
   if (!added) return Rejection{RejectReason::kDuplicate, "is the same file as " + first->second->entry.path.string()};
 
   DEPUTY_ASSIGN_OR_REJECT(candidate.entry.manifest, ReadManifest(*file, host));
-  std::string distrust = file->distrust();
-  const fs::path place = candidate.resolved.parent_path();  // another than the searched folder, behind a symbolic link
-  if (const std::string& why = DistrustOf(place, folders); distrust.empty() && !why.empty())
-    distrust = fmt::format("its folder {}: {}", place.string(), why);
-  for (const std::string& name : candidate.entry.manifest->files)
-    if (const std::string why = DistrustOfFile(place / name, folders); distrust.empty() && !why.empty())
-      distrust = fmt::format("its file {}: {}", name, why);
-  if (!distrust.empty() && options.refuse_untrusted) return Rejection{RejectReason::kUntrusted, std::move(distrust)};
-  candidate.entry.distrust = std::move(distrust);
+  if (auto rejection = JudgeTrust(candidate, *file, options, known)) return rejection;
   if (auto rejection = CheckDuplicates(candidate)) return rejection;
   candidate.unwanted = !IsWanted(*candidate.entry.manifest, options);
   if (candidate.unwanted) return std::nullopt;
-  std::string not_listed = ReasonNotListed(candidate, *file, options);
-  candidate.entry.listed = not_listed.empty();
-  if (options.require_listed && !not_listed.empty()) return Rejection{RejectReason::kNotListed, std::move(not_listed)};
+  LookUpLock(candidate, *file, options);
+  if (options.require_listed && !candidate.entry.listed)
+    return Rejection{RejectReason::kNotListed, candidate.entry.not_listed};
   if (!options.probe) return std::nullopt;
 
   bool is_new = false;
@@ -166,20 +189,24 @@ Checked<PluginDescription> PluginRegistry::DescriptionOf(const Candidate& candid
   return probed;
 }
 
-std::string PluginRegistry::ReasonNotListed(const Candidate& candidate, const PluginFile& file,
-                                            const ScanOptions& options) {
-  if (!options.reason_not_listed) return "no lock is read";
-  const fs::path folder = candidate.entry.path.parent_path();
-  std::string why = options.reason_not_listed(folder, candidate.entry.path.filename().string(), file);
-  if (!why.empty()) return why;
-  for (const std::string& name : candidate.entry.manifest->files) {
+void PluginRegistry::LookUpLock(Candidate& candidate, const PluginFile& file, const ScanOptions& options) {
+  PluginEntry& entry = candidate.entry;
+  const auto refuse = [&](std::string why) { entry.not_listed = std::move(why); };
+  if (!options.look_up_lock) return refuse("no lock is read");
+  const fs::path folder = entry.path.parent_path();
+  LockAnswer answer = options.look_up_lock(folder, entry.path.filename().string(), file);
+  entry.lock = std::move(answer.lock);
+  if (!answer.problem.empty()) return refuse(std::move(answer.problem));
+  for (const std::string& name : entry.manifest->files) {
     const auto owned = PluginFile::Open(candidate.resolved.parent_path() / name);
     const Rejection* rejection = RejectionOf(owned);
-    why = rejection != nullptr ? rejection->text
-                               : options.reason_not_listed(folder, name, *std::get<std::unique_ptr<PluginFile>>(owned));
-    if (!why.empty()) return fmt::format("its file {}: {}", name, why);
+    std::string why = rejection != nullptr
+                          ? rejection->text
+                          : options.look_up_lock(folder, name, *std::get<std::unique_ptr<PluginFile>>(owned)).problem;
+    if (!why.empty()) return refuse(fmt::format("its file {}: {}", name, why));
   }
-  return "";
+  if (!entry.replaceable.empty()) return refuse("others could replace it: " + entry.replaceable);
+  entry.listed = true;
 }
 
 std::optional<Rejection> PluginRegistry::CheckDuplicates(const Candidate& candidate) const {

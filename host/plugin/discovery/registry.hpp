@@ -26,6 +26,12 @@
 
 namespace deputy::host {
 
+// What the lock of a plugin folder says about a file.
+struct LockAnswer {
+  std::filesystem::path lock;  // that decided, or that was refused; empty: there is none
+  std::string problem;         // why it does not list the file with these bytes; empty: it does
+};
+
 struct ScanOptions {
   std::vector<std::filesystem::path> paths;  // folders, searched in order; not recursive
   std::filesystem::path worker;              // the program deputy-worker
@@ -36,13 +42,13 @@ struct ScanOptions {
   bool sandbox = true;  // of the probe's process
   // Delegates that are wanted. A plugin that has none of them by its manifest is not run. No value: all are wanted.
   std::optional<std::vector<std::string>> named;
-  // Files and folders that users other than root and this one could change are refused; else that is noted.
+  // Files and folders that users other than root and this one could change are refused, and those that they could
+  // replace are not listed; else that is noted.
   bool refuse_untrusted = true;
   std::function<void(const std::filesystem::path&)> progress;  // before each file; may be empty
-  // Why a file with these bytes, found as `name` in a searched folder, is not the one that the lock of the folder
-  // lists; empty if it is. Not set: no file is listed.
-  std::function<std::string(const std::filesystem::path& folder, const std::string& name, const ByteSource& bytes)>
-      reason_not_listed;
+  // About a file with these bytes, found as `name` in a searched folder. Not set: no file is listed.
+  std::function<LockAnswer(const std::filesystem::path& folder, const std::string& name, const ByteSource& bytes)>
+      look_up_lock;
   bool require_listed = false;  // others are refused
 };
 
@@ -50,10 +56,14 @@ struct ScanOptions {
 struct PluginEntry {
   std::filesystem::path path;  // as found; empty for a plugin of the application
   bool accepted = false;
-  RejectReason reason{};                         // where not accepted
-  std::string text;                              // why not, one sentence
-  bool listed = false;                           // in the lock of its folder, with these bytes
-  std::string distrust;                          // how others could change it, where that is allowed
+  RejectReason reason{};       // where not accepted
+  std::string text;            // why not, one sentence
+  bool listed = false;         // in the lock of its folder, with these bytes, and not replaceable
+  std::filesystem::path lock;  // that decided this; empty: there is none, or it was not asked
+  std::string not_listed;      // why not, where it was asked
+  std::string distrust;        // how others could change it, where that is allowed
+  // How others could put another file in its place by what leads to it. It may run in a worker process only.
+  std::string replaceable;
   std::vector<std::string> notes;                // further information ("delegate 'x' comes from another plugin")
   std::optional<Manifest> manifest;              // where the file has a good one
   std::optional<PluginDescription> description;  // where it was probed or loaded
@@ -102,18 +112,31 @@ class PluginRegistry final : public DelegateFactory {
     Candidate* candidate;
   };
 
-  // Of folders, by their resolved path: how others could change them.
-  using FolderTrust = std::map<std::filesystem::path, std::string>;
+  // How others could change a folder (add files to it), or what leads to it; empty: they cannot.
+  struct FolderTrust {
+    std::string own, above;
+  };
+  using KnownFolders = std::map<std::filesystem::path, FolderTrust>;  // by resolved path
+  // A folder that is searched.
+  struct Searched {
+    int fd;
+    const std::filesystem::path& resolved;
+  };
 
   void ScanFolder(const std::filesystem::path& folder, const ScanOptions& options, const HostTraits& host,
-                  FolderTrust& folders);
-  std::optional<Rejection> Examine(Candidate& candidate, const ScanOptions& options, const HostTraits& host,
-                                   FolderTrust& folders);
+                  KnownFolders& known);
+  std::optional<Rejection> Examine(Candidate& candidate, const Searched& searched, const ScanOptions& options,
+                                   const HostTraits& host, KnownFolders& known);
+  // Opens the file; of a link, the one that it leads to.
+  static Checked<std::unique_ptr<PluginFile>> OpenFile(Candidate& candidate, const Searched& searched);
+  // How others could change or replace the file and those that belong to it; a rejection where that decides.
+  static std::optional<Rejection> JudgeTrust(Candidate& candidate, const PluginFile& file, const ScanOptions& options,
+                                             KnownFolders& known);
   // `is_new`: no record had it.
   static Checked<PluginDescription> DescriptionOf(const Candidate& candidate, const PluginFile& file,
                                                   const ScanOptions& options, bool& is_new);
-  // Why the lock does not list the file or one that belongs to it; empty if it lists all.
-  static std::string ReasonNotListed(const Candidate& candidate, const PluginFile& file, const ScanOptions& options);
+  // Whether the lock lists the file and those that belong to it.
+  static void LookUpLock(Candidate& candidate, const PluginFile& file, const ScanOptions& options);
   std::optional<Rejection> CheckDuplicates(const Candidate& candidate) const;
   void Reject(const std::filesystem::path& path, Rejection rejection);
   std::vector<Offer> OffersOf(Candidate& candidate) const;

@@ -19,8 +19,8 @@ class Installed : public BundleFolder {
  protected:
   fs::path root() const { return path() / "root"; }
 
-  std::string Install(const fs::path& file, const std::string& key = "") const {
-    const Result<BundleVerification> result = bundle::Install(file, key, root(), nullptr);
+  std::string Install(const fs::path& file, const std::string& key = "", bool allow_downgrade = false) const {
+    const Result<BundleVerification> result = bundle::Install(file, key, root(), nullptr, allow_downgrade);
     if (!result.ok()) return result.status().ToString();
     return result->problems.empty() ? "" : result->problems.front().rule + ": " + result->problems.front().message;
   }
@@ -92,6 +92,40 @@ TEST_F(Installed, RollbackGoesToTheVersionBeforeAndBack) {
   EXPECT_EQ(RollBack(root(), "a", "1.5").status().message(), "version 1.5 is not installed (installed: 1.0, 1.1, 1.2)");
   EXPECT_EQ(RollBack(root(), "b", "").status().code(), StatusCode::kNotFound);
   EXPECT_FALSE(RollBack(root(), "..", "").ok());
+}
+
+TEST_F(Installed, R172_ALowerVersionIsRefusedUnlessItIsAllowed) {
+  const fs::path lower = Pack("1.9", "old");
+  ASSERT_EQ(Install(Pack("1.10", "new")), "");
+  EXPECT_EQ(Install(lower),
+            "downgrade: version 1.9 is lower than 1.10, which is in use; --allow-downgrade installs it all the same, "
+            "'bundle rollback' goes back to an installed one");
+  EXPECT_EQ(Versions(), "1.10* ");
+  EXPECT_EQ(InUse(), "new");
+  EXPECT_EQ(Install(lower, "", /*allow_downgrade=*/true), "");
+  EXPECT_EQ(InUse(), "old");
+  EXPECT_EQ(Install(Pack("1.10", "new")), "") << "a higher one needs no permission";
+  EXPECT_EQ(RollBack(root(), "a", "")->version, "1.9") << "nor does going back";
+  EXPECT_EQ(Install(lower), "") << "nor does the one in use";
+}
+
+TEST_F(Installed, R172_WithoutOneInUseTheHighestThatIsInstalledCounts) {
+  ASSERT_EQ(Install(Pack("1.9", "old")), "");
+  ASSERT_EQ(Install(Pack("1.10", "new")), "");
+  fs::remove(root() / "a" / "current");
+  EXPECT_NE(Install(Pack("1.9", "old")).find("is lower than 1.10, which is installed"), std::string::npos);
+}
+
+TEST_F(Installed, R161_ARootThatOthersMayWriteIsNotChanged) {
+  ASSERT_EQ(Install(Pack("1.0", "old")), "");
+  const fs::path next = Pack("1.1", "new");
+  for (const mode_t mode : {0777, 01777}) {
+    fs::permissions(root(), fs::perms(mode));
+    EXPECT_NE(Install(next).find("is not trusted: "), std::string::npos) << Install(next);
+    EXPECT_EQ(RollBack(root(), "a", "1.0").status().code(), StatusCode::kFailedPrecondition);
+    EXPECT_EQ(Remove(root(), "a", "").code(), StatusCode::kFailedPrecondition);
+  }
+  EXPECT_EQ(InUse(), "old");
 }
 
 TEST_F(Installed, AVersionInUseIsNotRemoved) {

@@ -109,6 +109,47 @@ TEST(PluginTrust, LinkIsJudgedByTheFolderThatItLeadsTo) {
   EXPECT_NE(entry.text.find("its folder " + fs::canonical(open.path()).string()), std::string::npos) << entry.text;
 }
 
+TEST(PluginTrust, R160_WhatOthersCouldReplaceByAFolderAboveIsNeverListed) {
+  const TempFolder above;
+  const fs::path folder = above.path() / "plugins";
+  fs::create_directory(folder);
+  fs::rename(above.Add("good"), folder / "good.so");
+  ScanOptions options = PatientScan(folder);
+  options.look_up_lock = [](const auto& place, const auto&, const auto&) { return LockAnswer{place / "LOCK", ""}; };
+  for (const auto& [mode, listed] : {std::pair{0755, true}, {01777, true}, {0777, false}}) {
+    fs::permissions(above.path(), fs::perms(mode));
+    PluginRegistry registry;
+    registry.Scan(options);
+    const PluginEntry& entry = EntryOf(registry, "good.so");
+    EXPECT_TRUE(entry.accepted) << entry.text;
+    EXPECT_EQ(entry.listed, listed) << entry.not_listed;
+    EXPECT_EQ(entry.replaceable.empty(), listed);
+    EXPECT_EQ(entry.lock, folder / "LOCK");
+  }
+  options.refuse_untrusted = false;
+  PluginRegistry registry;
+  registry.Scan(options);
+  EXPECT_TRUE(EntryOf(registry, "good.so").listed);
+  EXPECT_NE(EntryOf(registry, "good.so").distrust.find("users other than you"), std::string::npos) << "it is noted";
+}
+
+TEST(PluginTrust, R160_FilesOfThePluginAreJudgedByTheirPathToo) {
+  const TempFolder folder, open;
+  folder.Add("missing_dependency");
+  fs::create_directory(open.path() / "place");
+  fs::rename(open.Add("helper"), open.path() / "place" / "helper.so");
+  fs::create_symlink(open.path() / "place" / "helper.so", folder.path() / "helper.so");
+  ScanOptions options = PatientScan(folder.path());
+  options.named.emplace();
+  PluginRegistry before;
+  before.Scan(options);
+  EXPECT_EQ(EntryOf(before, "missing_dependency.so").replaceable, "");
+  fs::permissions(open.path(), fs::perms(0777));
+  PluginRegistry after;
+  after.Scan(options);
+  EXPECT_NE(EntryOf(after, "missing_dependency.so").replaceable, "");
+}
+
 TEST(PluginTrust, LinkToATrustedFileIsFollowed) {
   const TempFolder folder, other;
   fs::create_symlink(other.Add("good"), folder.path() / "good.so");
