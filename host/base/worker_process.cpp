@@ -16,6 +16,7 @@
 
 #include "base/file.hpp"
 #include "base/judged_file.hpp"
+#include "base/worker_environment.hpp"
 
 extern char** environ;
 
@@ -41,13 +42,24 @@ bool OpenPipe(Descriptor& ours, Descriptor& theirs) {
   return pipe2(ends, O_CLOEXEC) == 0 && Keep(ends, ours, theirs) && fcntl(ours.get(), F_SETFL, O_NONBLOCK) == 0;
 }
 
-bool OpenSocket(Descriptor& ours, Descriptor& theirs) {
+bool OpenSocket(int type, Descriptor& ours, Descriptor& theirs) {
   int ends[2];
-  return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0 && Keep(ends, ours, theirs);
+  return socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) == 0 && Keep(ends, ours, theirs);
 }
 
-int Spawn(const std::filesystem::path& program, const std::vector<std::string>& arguments, int reply, int output,
-          pid_t* pid) {
+std::vector<char*> Pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  return pointers;
+}
+
+// What the process gets of this one's descriptors. `sandbox` is -1 where it enters none.
+struct Ends {
+  int reply, output, sandbox;
+};
+
+int Spawn(const std::filesystem::path& program, const std::vector<std::string>& arguments, const Ends& ends,
+          char* const* environment, pid_t* pid) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   if (const int error = posix_spawn_file_actions_init(&actions)) return error;
@@ -58,8 +70,8 @@ int Spawn(const std::filesystem::path& program, const std::vector<std::string>& 
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
-  std::vector<char*> argv{const_cast<char*>(program.c_str())};
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  std::vector<char*> argv = Pointers(arguments);
+  argv.insert(argv.begin(), const_cast<char*>(program.c_str()));
   argv.push_back(nullptr);
   constexpr short kFlags = POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
   int error = 0;
@@ -67,14 +79,15 @@ int Spawn(const std::filesystem::path& program, const std::vector<std::string>& 
     if (error == 0) error = result;
   };
   step(posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0));
-  step(posix_spawn_file_actions_adddup2(&actions, output, 1));
-  step(posix_spawn_file_actions_adddup2(&actions, output, 2));
-  step(posix_spawn_file_actions_adddup2(&actions, reply, kWorkerReplyFd));
-  step(posix_spawn_file_actions_addclosefrom_np(&actions, kWorkerReplyFd + 1));
+  step(posix_spawn_file_actions_adddup2(&actions, ends.output, 1));
+  step(posix_spawn_file_actions_adddup2(&actions, ends.output, 2));
+  step(posix_spawn_file_actions_adddup2(&actions, ends.reply, kWorkerReplyFd));
+  if (ends.sandbox >= 0) step(posix_spawn_file_actions_adddup2(&actions, ends.sandbox, kWorkerSandboxFd));
+  step(posix_spawn_file_actions_addclosefrom_np(&actions, (ends.sandbox < 0 ? kWorkerReplyFd : kWorkerSandboxFd) + 1));
   step(posix_spawnattr_setflags(&attributes, kFlags));
   step(posix_spawnattr_setsigmask(&attributes, &none));
   step(posix_spawnattr_setsigdefault(&attributes, &all));
-  if (error == 0) error = posix_spawn(pid, program.c_str(), &actions, &attributes, argv.data(), environ);
+  if (error == 0) error = posix_spawn(pid, program.c_str(), &actions, &attributes, argv.data(), environment);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;
@@ -83,15 +96,32 @@ int Spawn(const std::filesystem::path& program, const std::vector<std::string>& 
 }  // namespace
 
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const std::filesystem::path& program,
-                                                            const std::vector<std::string>& arguments, ReplyKind kind) {
+                                                            const std::vector<std::string>& arguments,
+                                                            const Options& options) {
   DEPUTY_RETURN_IF_ERROR(CheckInstalledFile(program));
-  Descriptor reply, their_reply, output, their_output;
-  const bool opened = kind == ReplyKind::kPipe ? OpenPipe(reply, their_reply) : OpenSocket(reply, their_reply);
-  if (!opened || !OpenPipe(output, their_output)) return FromErrno(program, errno);
+  Descriptor reply, their_reply, output, their_output, sandbox, their_sandbox;
+  const bool opened = (options.reply == ReplyKind::kPipe ? OpenPipe(reply, their_reply)
+                                                         : OpenSocket(SOCK_STREAM, reply, their_reply)) &&
+                      OpenPipe(output, their_output) &&
+                      (!options.sandbox || OpenSocket(SOCK_SEQPACKET, sandbox, their_sandbox));
+  if (!opened) return FromErrno(program, errno);
+  std::vector<std::string> kept;
+  std::vector<char*> environment;
+  if (options.sandbox) {
+    kept = WorkerEnvironment(options.environment);
+    environment = Pointers(kept);
+    environment.push_back(nullptr);
+  }
   std::unique_ptr<WorkerProcess> process(new WorkerProcess);
-  if (const int error = Spawn(program, arguments, their_reply.get(), their_output.get(), &process->pid_)) {
+  const Ends ends{their_reply.get(), their_output.get(), their_sandbox.get()};
+  if (const int error =
+          Spawn(program, arguments, ends, options.sandbox ? environment.data() : environ, &process->pid_)) {
     process->pid_ = -1;
     return FromErrno(program, error);
+  }
+  if (options.sandbox) {
+    their_sandbox.Replace(-1);  // so that this side sees the end of the process
+    process->refused_ = std::make_unique<RefusedCalls>(std::move(sandbox));
   }
   // Safe against a reused number: the process cannot vanish before it is collected. Without the call (old kernels)
   // Wait() polls every few milliseconds.
@@ -154,6 +184,7 @@ std::optional<int> WorkerProcess::Finish() {
 std::string HowItEnded(const std::optional<int>& status) {
   if (status && WIFSIGNALED(*status)) {
     const char* name = sigabbrev_np(WTERMSIG(*status));
+    if (WTERMSIG(*status) == SIGSYS) return "was ended by SIGSYS: a system call of an ABI that no sandbox has";
     return name != nullptr ? fmt::format("was ended by SIG{}", name)
                            : fmt::format("was ended by signal {}", WTERMSIG(*status));
   }

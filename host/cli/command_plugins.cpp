@@ -92,6 +92,8 @@ void PrintPlugin(const PluginReport& plugin, bool why, const Terminal& terminal)
     line(Show("rule: {}{}{}", plugin.rule, plugin.reason.empty() ? "" : ": ", plugin.reason));
   if (why) line(Show("lock: {}", LockText(plugin)));
   if (why) line(Show("sandbox: {}", SandboxText(plugin)));
+  if (why && !plugin.refused_calls.empty())
+    line(Show("system calls that the sandbox refused: {}", Joined(plugin.refused_calls)));
   for (const PluginDelegateReport& delegate : plugin.delegates) PrintDelegate(plugin, delegate, why, terminal);
   if (!plugin.files.empty()) line(Show("required files: {}", Joined(plugin.files)));
 }

@@ -150,6 +150,7 @@ Json ToJson(const PluginReport& plugin) {
           {"environment", plugin.environment},
           {"devices", plugin.devices},
           {"sandbox", plugin.sandbox},
+          {"refused_calls", plugin.refused_calls},
           {"listed", plugin.listed},
           {"lock", plugin.lock.empty() ? Json() : Json(plugin.lock)},
           {"not_listed", plugin.not_listed.empty() ? Json() : Json(plugin.not_listed)},

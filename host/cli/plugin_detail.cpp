@@ -176,6 +176,7 @@ Shown PluginText(const PluginReport& plugin, const Terminal& terminal) {
                                                       {"files", Joined(plugin.files)},
                                                       {"environment", Joined(plugin.environment)},
                                                       {"sandbox", SandboxText(plugin)},
+                                                      {"refused calls", Joined(plugin.refused_calls)},
                                                       {"lock", LockText(plugin)}};
   for (const auto& [name, value] : rows)
     if (!value.empty()) table.Add(name, value);

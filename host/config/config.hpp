@@ -77,9 +77,10 @@ struct PluginsConfig {
   // Each absolute (relative ones were resolved against the folder of their file) or beginning with "$deputy".
   List<Setting<std::string>> paths;
   Setting<Trust> trust;
-  List<Setting<std::string>> trust_keys;  // one of them must have signed the lock of `trust: listed`
-  Setting<AutoUse> auto_use;              // YAML: auto
-  Setting<bool> sandbox{true, {}};        // of processes that run plugins
+  List<Setting<std::string>> trust_keys;   // one of them must have signed the lock of `trust: listed`
+  Setting<AutoUse> auto_use;               // YAML: auto
+  Setting<bool> sandbox{true, {}};         // of processes that run plugins
+  List<Setting<std::string>> environment;  // patterns of variables that these get in a sandbox
   Setting<Duration> probe_timeout{std::chrono::seconds(2), {}};  // also where that of a file is wrong
   bool operator==(const PluginsConfig&) const = default;
 };

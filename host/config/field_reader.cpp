@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/nearest.hpp"
+#include "base/worker_environment.hpp"
 #include "config/origin.hpp"
 
 namespace deputy::host {
@@ -222,6 +223,11 @@ bool FieldReader::ReadText(std::string_view key, const YamlNode& node, TextKind 
     case TextKind::kPublicKey:
       if (is_text && IsPublicKey(node.text)) return true;
       Refuse(key, node, "a public key of minisign (56 characters, beginning with RW)", "");
+      return false;
+    case TextKind::kVariable:
+      if (is_text && IsVariablePattern(node.text)) return true;
+      Refuse(key, node, "a name of environment variables, of letters, digits and '_', or its beginning before a '*'",
+             "");
       return false;
     case TextKind::kCacheDir:
       if (node.text == "auto" || node.text == "off") return true;

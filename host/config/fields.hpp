@@ -58,7 +58,8 @@ enum class TextKind {
   kPublicKey,   // the base64 line of a minisign public key
   kCacheDir,    // auto, off or a folder
   kFolder,      // auto or a folder
-  kDump         // a word of kDumpWords
+  kDump,        // a word of kDumpWords
+  kVariable     // a name of environment variables, or the beginning of names before a '*'
 };
 
 // Required keys are checked by name in schema.cpp; everything here may be absent.
@@ -138,7 +139,8 @@ void VisitDelegate(V& v, D& d) {
           "less where polling is in vain, none where one processor may be used. 0us: none",
           "20us"},
       d.spin, DurationRange{"0us", "10ms"});
-  v.Quantity(Key{"memory_limit", "most memory that the worker process may allocate; 0B: no limit", "2GB"},
+  v.Quantity(Key{"memory_limit", "most memory that the worker process may hold, with that of its tensors; 0B: no limit",
+                 "2GB"},
              d.memory_limit, SizeRange{"0B", "1000TB"});
   v.Choice(
       Key{"on_failure",
@@ -207,9 +209,14 @@ void VisitConfig(V& v, C& c) {
     v.Flag(
         Key{"sandbox",
             "whether a process in which a plugin runs gives up the rights that computing does not need: to open files "
-            "of others, to connect, to start and to signal programs",
+            "of others, to connect, to start and to signal programs, to see the environment",
             "false"},
         c.plugins.sandbox);
+    v.Texts(Key{"environment",
+                "environment variables that a process in a sandbox gets, beyond the few that it always gets; a '*' at "
+                "the end of a name stands for any rest",
+                "[ONEDNN_*, MY_NPU_FIRMWARE]"},
+            c.plugins.environment, TextKind::kVariable);
     v.Quantity(Key{"probe_timeout",
                    "time that a plugin has for describing itself in the helper process; then five times that for a "
                    "trial of its delegates",

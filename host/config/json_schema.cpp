@@ -129,6 +129,7 @@ class SchemaWriter {
   static std::string TextOf(TextKind kind) {
     return kind == TextKind::kName        ? Pattern(kNamePattern)
            : kind == TextKind::kPublicKey ? Pattern("^RW[A-Za-z0-9+/]{54}$")
+           : kind == TextKind::kVariable  ? Pattern("^([A-Za-z_][A-Za-z0-9_]*)?\\*$|^[A-Za-z_][A-Za-z0-9_]*$")
            : kind == TextKind::kDevice
                ? R"({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "minLength": 1}]})"
            : kind == TextKind::kDump ? Enumeration({std::begin(kDumpWords), std::end(kDumpWords)})

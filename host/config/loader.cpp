@@ -30,6 +30,7 @@ plugins:
   trust: probe
   auto: off
   sandbox: true
+  environment: []
   probe_timeout: 2s
 delegates: []
 cpu: {threads: auto}

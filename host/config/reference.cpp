@@ -21,6 +21,7 @@ std::string_view NameOf(TextKind kind) {
     case TextKind::kCacheDir: return "auto, off or a folder";
     case TextKind::kFolder: return "auto or a folder";
     case TextKind::kDump: return "word: graph, placement, plan or tensors";
+    case TextKind::kVariable: return "name, or a beginning of names before '*'";
   }
   return "text";
 }

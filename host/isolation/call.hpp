@@ -76,6 +76,7 @@ class RemoteCall {
   RemoteCall(const RemoteCall&) = delete;
   RemoteCall& operator=(const RemoteCall&) = delete;
 
+  WorkerLink& link() { return link_; }
   // Null when the worker has ended; Make() says so too.
   Channel* channel() { return channel_.get(); }
   // A descriptor that goes along with the arguments.
@@ -85,10 +86,10 @@ class RemoteCall {
   template <class Payload, class Args>
   CallResult Make(const Args& args, std::unique_ptr<Received<Reply<Payload>>>& payload) {
     WireFrame frame;
-    if (CallResult lost = Transact(Encode(args), frame); lost.failed) return lost;
+    if (CallResult lost = Transact(Encode(args), frame); lost.failed) return Explained(std::move(lost));
     auto reply = std::make_unique<Received<Reply<Payload>>>(std::move(frame));
-    if (!reply->valid()) return Invalid("a result that cannot be read");
-    CallResult result = ResultOf((*reply)->outcome);
+    if (!reply->valid()) return Explained(Invalid("a result that cannot be read"));
+    CallResult result = Explained(ResultOf((*reply)->outcome));
     payload = std::move(reply);
     return result;
   }
@@ -111,6 +112,11 @@ class RemoteCall {
  private:
   CallResult Transact(const std::vector<uint64_t>& words, WireFrame& frame);
   static CallResult ResultOf(const Outcome& outcome);
+  // A failure also says what the sandbox has refused, which may be the cause.
+  CallResult Explained(CallResult result) {
+    if (result.failed) result.message += RefusedText(link_.refused_calls());
+    return result;
+  }
   // False: not in the protocol.
   bool TakeNotice(WireFrame frame);
   bool AnswerCallback(WireFrame frame);

@@ -311,7 +311,7 @@ bool RemoteCall::Allocate(WireFrame& frame) {
       !BytesOfOutput(scope_.run->outputs[asked->output]->dtype, dims, asked->rank, size))
     return false;
   SharedRegion& region = channel_->outputs[asked->output];
-  if (const Status grown = region.Ensure(size); !grown.ok()) {
+  if (const Status grown = region.Ensure(size, &link_.memory()); !grown.ok()) {
     const deputy_host& host = *scope_.host;
     status = host.status_new(host.self, DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, grown.message().data(),
                              grown.message().size());

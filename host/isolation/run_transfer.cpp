@@ -102,7 +102,7 @@ CallResult RunTransfer::Prepare(RemoteCall& call) {
   Channel* channel = call.channel();
   if (channel == nullptr) return {};  // the call says so
   SharedRegion& region = channel->tensors;
-  if (const Status grown = region.Ensure(end); !grown.ok())
+  if (const Status grown = region.Ensure(end, &call.link().memory()); !grown.ok())
     return CallResult::Failure(DEPUTY_OUT_OF_MEMORY, grown.message());
   region_size_ = region.size();
   if (const int descriptor = region.TakeNew(); descriptor >= 0) call.Attach(descriptor);

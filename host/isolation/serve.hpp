@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/status.hpp"
 #include "deputy/abi/delegate.h"
@@ -16,8 +18,10 @@ namespace deputy::host {
 struct RemotePluginOptions {
   std::filesystem::path worker;  // the program deputy-worker
   std::filesystem::path file;    // the plugin
-  bool sandbox = true;           // else the process keeps the user's rights
-  uint64_t memory_limit = 0;     // of what the process may allocate, in bytes; 0: none
+  bool sandbox = true;           // else the process keeps the user's rights and environment
+  // Patterns of variables that the process gets in a sandbox, beyond those of WorkerEnvironment.
+  std::vector<std::string> environment = {};
+  uint64_t memory_limit = 0;  // of what the process may hold, shared memory included, in bytes; 0: none
   // For the load of the library, and for a call that is not a run; for runs, 0: none.
   std::chrono::milliseconds call_timeout{30000}, run_timeout{0};
   // For a compilation whose progress starts call_timeout again and again; call_timeout where that is longer.

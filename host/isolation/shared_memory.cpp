@@ -36,16 +36,33 @@ Mapping::~Mapping() {
   if (base_ != nullptr) munmap(base_, size_ + skipped_);
 }
 
-Status SharedRegion::Ensure(uint64_t size) {
+void SharedRegion::Count(WorkerMemory* memory, uint64_t bytes) {
+  if (memory_ != nullptr && counted_ != 0) memory_->Give(counted_);
+  memory_ = memory;
+  counted_ = bytes;
+}
+
+Status SharedRegion::Ensure(uint64_t size, WorkerMemory* memory) {
   if (size <= this->size() && mapping_ != nullptr) return {};
   if (size > kMostBytes) return Error(StatusCode::kResourceExhausted, "no shared memory of {} bytes", size);
-  const uint64_t wanted = (std::max(size, this->size() + this->size() / 2) + kPage) / kPage * kPage;
-  DEPUTY_ASSIGN_OR_RETURN(Descriptor file, SealedMemory(wanted));
-  std::unique_ptr<Mapping> mapping = Mapping::Of(file.get(), 0, wanted, true);
-  if (mapping == nullptr)
-    return Error(StatusCode::kResourceExhausted, "no shared memory of {} bytes: {}", wanted, std::strerror(errno));
+  const auto whole_pages = [](uint64_t bytes) { return (bytes + kPage) / kPage * kPage; };
+  uint64_t wanted = whole_pages(std::max(size, this->size() + this->size() / 2));
+  // The old one counts until there is a new one.
+  if (memory != nullptr && !memory->Take(wanted).ok()) {
+    wanted = whole_pages(size);
+    DEPUTY_RETURN_IF_ERROR(memory->Take(wanted));
+  }
+  Result<Descriptor> file = SealedMemory(wanted);
+  std::unique_ptr<Mapping> mapping = file.ok() ? Mapping::Of(file->get(), 0, wanted, true) : nullptr;
+  if (mapping == nullptr) {
+    const int error = errno;
+    if (memory != nullptr) memory->Give(wanted);
+    if (!file.ok()) return file.status();
+    return Error(StatusCode::kResourceExhausted, "no shared memory of {} bytes: {}", wanted, std::strerror(error));
+  }
+  Count(memory, wanted);
   mapping_ = std::move(mapping);
-  descriptor_ = std::move(file);
+  descriptor_ = *std::move(file);
   given_ = false;
   return {};
 }

@@ -9,6 +9,7 @@
 
 #include "base/file.hpp"
 #include "base/status.hpp"
+#include "isolation/worker_memory.hpp"
 
 namespace deputy::host {
 
@@ -35,8 +36,14 @@ class Mapping {
 // Writable memory of at least a wanted size.
 class SharedRegion {
  public:
-  // Makes a larger one where the present one is too small; its content is then zero.
-  Status Ensure(uint64_t size);
+  SharedRegion() = default;
+  ~SharedRegion() { Count(nullptr, 0); }
+  SharedRegion(const SharedRegion&) = delete;
+  SharedRegion& operator=(const SharedRegion&) = delete;
+
+  // Makes a larger one where the present one is too small; its content is then zero. `memory`, which outlives this,
+  // counts its bytes; null: they are not counted.
+  Status Ensure(uint64_t size, WorkerMemory* memory = nullptr);
   // The descriptor when the other side has not been given it yet, else -1.
   int TakeNew();
 
@@ -44,9 +51,14 @@ class SharedRegion {
   uint64_t size() const { return mapping_ == nullptr ? 0 : mapping_->size(); }
 
  private:
+  // Ends the count of the present bytes, and notes that of others.
+  void Count(WorkerMemory* memory, uint64_t bytes);
+
   Descriptor descriptor_;
   std::unique_ptr<Mapping> mapping_;
   bool given_ = true;
+  WorkerMemory* memory_ = nullptr;
+  uint64_t counted_ = 0;
 };
 
 }  // namespace deputy::host

@@ -87,6 +87,7 @@ std::string PrintableReason(std::string_view text) {
 
 WorkerLink::WorkerLink(const RemotePluginOptions& options)
     : options_(options),
+      memory_(options.memory_limit),
       log_(options.file.filename().string()),
       spin_(AvailableCpus() > 1 ? options.spin : std::chrono::nanoseconds(0)) {}
 
@@ -118,9 +119,13 @@ Status WorkerLink::Begin() {
 Status WorkerLink::StartProcess() {
   const std::vector<std::string> arguments{"serve", options_.file.string(), options_.sandbox ? "sandbox" : "user",
                                            std::to_string(options_.memory_limit), std::to_string(getpid())};
-  DEPUTY_ASSIGN_OR_RETURN(process_,
-                          WorkerProcess::Start(options_.worker, arguments, WorkerProcess::ReplyKind::kSocket));
-  return AwaitHello();
+  DEPUTY_ASSIGN_OR_RETURN(
+      process_, WorkerProcess::Start(options_.worker, arguments,
+                                     {WorkerProcess::ReplyKind::kSocket, options_.sandbox, options_.environment}));
+  memory_.Begin(process_->pid());
+  Status status = AwaitHello();
+  if (status.ok()) return status;
+  return Status(status.code(), status.message() + RefusedText(process_->refused_calls()));
 }
 
 Status WorkerLink::AwaitHello() {
@@ -130,7 +135,9 @@ Status WorkerLink::AwaitHello() {
   for (Transfer got = Transfer::kPending; got != Transfer::kDone;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit.left());
     if (left.count() <= 0) return Status(StatusCode::kDeadlineExceeded, "was not loaded in time");
-    const WorkerProcess::Ready ready = process_->Wait(left, true, watch_output);
+    const WorkerProcess::Ready ready = process_->Wait(UntilLook(left), true, watch_output);
+    if (const std::string fault = memory_.Look(); !fault.empty())
+      return Error(StatusCode::kPlugin, "the process {} while it was loaded", fault);
     if (ready.output) watch_output = output_->Take(process_->output_fd());
     if (ready.reply) got = reader.Take(process_->reply_fd(), limit);
     if (got == Transfer::kOverdue) continue;
@@ -297,6 +304,10 @@ bool WorkerLink::TakeControl() {
   return true;
 }
 
+std::chrono::milliseconds WorkerLink::UntilLook(std::chrono::milliseconds left) const {
+  return memory_.is_limited() ? std::min(left, WorkerMemory::kBetweenLooks) : left;
+}
+
 void WorkerLink::Watch() {
   constexpr std::chrono::minutes kLong{10};
   bool control = true, output = true;
@@ -309,7 +320,10 @@ void WorkerLink::Watch() {
     if (control_limit_) left = std::min(left, control_limit_->left());
     if (limit && left.count() <= 0 && limit->is_over()) break;
     const WorkerProcess::Ready ready =
-        process_->Wait(std::chrono::ceil<std::chrono::milliseconds>(left), control, output);
+        process_->Wait(UntilLook(std::chrono::ceil<std::chrono::milliseconds>(left)), control, output);
+    WithMemory([&] {
+      if (const std::string fault = memory_.Look(); !fault.empty()) Condemn(fault);
+    });
     // Lines of the log may be lost. The rest of a message that was not read is an invalid one.
     if (ready.output) WithMemory([&] { output = output_->Take(process_->output_fd()); });
     if (ready.reply) WithMemory([&] { control = TakeControl(); });

@@ -23,6 +23,7 @@
 #include "isolation/channel.hpp"
 #include "isolation/frame.hpp"
 #include "isolation/serve.hpp"
+#include "isolation/worker_memory.hpp"
 
 namespace deputy::host {
 
@@ -49,6 +50,10 @@ class WorkerLink final : private SharedArenaUser {
   bool has_ended();
   // Of serve.hpp. [any-thread]
   std::string OwnFault();
+  // Of the sandbox: "socket (1)". [any-thread]
+  std::vector<std::string> refused_calls() const { return process_->refused_calls(); }
+  // What the worker may hold.
+  WorkerMemory& memory() { return memory_; }
   // `sound`: another call may use it.
   void Release(std::unique_ptr<Channel> channel, bool sound);
   // Ends the worker because of what it did: "sent an invalid frame". Returns the fault as a sentence.
@@ -80,6 +85,7 @@ class WorkerLink final : private SharedArenaUser {
   Status Begin();
   Status StartProcess();
   Status AwaitHello();
+  std::chrono::milliseconds UntilLook(std::chrono::milliseconds left) const;
   void Watch();
   bool TakeControl();
   void Kill();  // with mutex_
@@ -90,6 +96,7 @@ class WorkerLink final : private SharedArenaUser {
   void SendFreed(const RegionForm& region);
 
   const RemotePluginOptions options_;
+  WorkerMemory memory_;
   LimitedLog log_;  // of what the worker prints, and of its lines that belong to no host
   const std::chrono::nanoseconds spin_;
   std::unique_ptr<WorkerProcess> process_;

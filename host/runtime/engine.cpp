@@ -62,7 +62,8 @@ class EngineBuilder {
     if (automatic || std::any_of(entries.begin(), entries.end(),
                                  [&](const Entry& entry) { return registry_.ProviderOf(entry.delegate) == nullptr; })) {
       ScanOptions options = MakeScanOptions(state_);
-      options.records = std::make_shared<PluginRecords>(engine_->store, options.sandbox, /*reuse=*/true);
+      options.records =
+          std::make_shared<PluginRecords>(engine_->store, options.sandbox, options.environment, /*reuse=*/true);
       if (!automatic) options.named = DelegatesOf(entries);
       // A plugin that is to be isolated is not loaded here to be described.
       options.probe |= std::any_of(entries.begin(), entries.end(), [](const Entry& entry) {
@@ -296,6 +297,8 @@ class EngineBuilder {
     DEPUTY_ASSIGN_OR_RETURN(const LoadedPlugin::Expected file, registry_.FileOf(entry.delegate));
     RemotePluginOptions options{WorkerProgram(), file.path};
     options.sandbox = *state_.config.plugins.sandbox;
+    options.environment = EnvironmentOf(state_.config);
+    for (const auto& [name, value] : file.manifest.environment) options.environment.push_back(name);
     options.memory_limit = entry.memory_limit;
     options.call_timeout = entry.call_timeout;
     options.call_timeout_total = entry.call_timeout_total;

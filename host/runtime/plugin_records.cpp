@@ -51,10 +51,12 @@ void AddNames(const fs::path& folder, Digester& digester) {
 
 // Devices come and go with files and with boots, and plugins read the environment. What a terminal or a shell changes
 // all the time says nothing about them.
-Digest SurroundingsDigest(const Digest& system, bool sandbox) {
+Digest SurroundingsDigest(const Digest& system, bool sandbox, const std::vector<std::string>& environment) {
   constexpr std::string_view kIgnored[] = {"_=", "PWD=", "OLDPWD=", "SHLVL=", "COLUMNS=", "LINES=", "WINDOWID="};
   Digester digester;
   digester.AddText("deputy surroundings").Add(system).AddNumber(sandbox ? 1 : 0);
+  digester.AddNumber(environment.size());
+  for (const std::string& pattern : environment) digester.AddText(pattern);
   digester.AddText(DEPUTY_VERSION).AddNumber(DEPUTY_ABI_VERSION);
   digester.AddText(FirstLine("/proc/sys/kernel/random/boot_id"));
   for (const char* folder : {"/dev", "/dev/accel", "/dev/dri", "/sys/bus/pci/devices", "/sys/bus/usb/devices"})
@@ -136,11 +138,12 @@ bool IsAvailable(const PluginDescription& description) {
 
 }  // namespace
 
-PluginRecords::PluginRecords(std::shared_ptr<Store> store, bool sandbox, bool reuse)
+PluginRecords::PluginRecords(std::shared_ptr<Store> store, bool sandbox, const std::vector<std::string>& environment,
+                             bool reuse)
     : store_(std::move(store)),
       reuse_(reuse),
       system_(SystemDigest()),
-      surroundings_(SurroundingsDigest(system_, sandbox)) {}
+      surroundings_(SurroundingsDigest(system_, sandbox, environment)) {}
 
 Digest PluginRecords::ProbeKey(const PluginFile& file) const {
   const FileIdentity& identity = file.identity();

@@ -28,7 +28,7 @@ struct QuarantineRecord {
 class PluginRecords final : public ProbeRecords {
  public:
   // `reuse`: descriptions of earlier probes serve; else each is made anew. `store` may be null: then nothing is kept.
-  PluginRecords(std::shared_ptr<Store> store, bool sandbox, bool reuse);
+  PluginRecords(std::shared_ptr<Store> store, bool sandbox, const std::vector<std::string>& environment, bool reuse);
 
   Known Find(const PluginFile& file) override;
   void Save(const PluginFile& file, const PluginDescription& description) override;

@@ -62,7 +62,7 @@ std::vector<std::string> UsersOf(const std::string& id, const Config& config) {
 std::string SandboxOf(const Manifest& manifest, const Config& config) {
   const SandboxLevel level = AvailableSandbox();
   if (!*config.plugins.sandbox || (level.landlock == 0 && !level.seccomp)) return "user";
-  return std::any_of(manifest.devices.begin(), manifest.devices.end(), IsAccelerator) ? "gpu" : "cpu";
+  return HasAccelerator(manifest.devices) ? "gpu" : "cpu";
 }
 
 PluginDelegateReport ReportDelegate(const DelegateDescription& description, const Config& config) {
@@ -103,8 +103,14 @@ void ApplyLogLevels(const LogConfig& config) {
   for (const Named<LogLevel>& delegate : config.delegates) SetLogLevel(delegate.name, *delegate);
 }
 
+std::vector<std::string> EnvironmentOf(const Config& config) {
+  std::vector<std::string> patterns;
+  for (const Setting<std::string>& pattern : config.plugins.environment) patterns.push_back(*pattern);
+  return patterns;
+}
+
 std::shared_ptr<PluginRecords> RecordsOf(const Config& config, bool reuse) {
-  return std::make_shared<PluginRecords>(OpenStore(config), *config.plugins.sandbox, reuse);
+  return std::make_shared<PluginRecords>(OpenStore(config), *config.plugins.sandbox, EnvironmentOf(config), reuse);
 }
 
 ScanOptions MakeScanOptions(const Context::State& state) {
@@ -126,6 +132,7 @@ ScanOptions MakeScanOptions(const Config& config) {
   options.worker = WorkerProgram();
   options.probe_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.plugins.probe_timeout);
   options.sandbox = *config.plugins.sandbox;
+  options.environment = EnvironmentOf(config);
   options.probe = options.refuse_untrusted = *config.plugins.trust != Trust::kAny;
   options.require_listed = *config.plugins.trust == Trust::kListed;
   std::vector<std::string> keys;
@@ -220,6 +227,7 @@ Result<PluginListing> ListPluginFiles(const Context::State& state, const PluginQ
     }
     if (entry->description) {
       report.vendor = entry->description->vendor;
+      report.refused_calls = entry->description->refused_calls;
       for (const DelegateDescription& delegate : entry->description->delegates)
         report.delegates.push_back(ReportDelegate(delegate, state.config));
     } else if (entry->accepted) {

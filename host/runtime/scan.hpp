@@ -15,6 +15,9 @@ namespace deputy::host {
 // Log levels are process-wide: those of the context that scanned for plugins last are in effect.
 void ApplyLogLevels(const LogConfig& config);
 
+// plugins.environment.
+std::vector<std::string> EnvironmentOf(const Config& config);
+
 // The records of the configuration's store, without effect where that is off. `reuse`: descriptions that earlier probes
 // got serve, unless a diagnosis asks for the present ones.
 std::shared_ptr<PluginRecords> RecordsOf(const Config& config, bool reuse);

@@ -53,14 +53,16 @@ class Ruleset {
 
   bool made() const { return fd_.get() >= 0; }
 
-  // What is absent, or cannot be opened, needs no right.
-  void Allow(const fs::path& path, uint64_t rights) {
-    const Descriptor target(open(path.c_str(), O_PATH | O_CLOEXEC));
+  // What is absent, or cannot be opened, needs no right. `keep`: the rule is for a file that the kernel makes anew,
+  // without the rule, once it has forgotten it, which it does not while the file is open.
+  void Allow(const fs::path& path, uint64_t rights, bool keep = false) {
+    Descriptor target(open(path.c_str(), O_PATH | O_CLOEXEC));
     struct stat about {};
     if (target.get() < 0 || fstat(target.get(), &about) != 0) return;
     if (!S_ISDIR(about.st_mode)) rights &= kOfFiles;
     const landlock_path_beneath_attr rule{rights & handled_, target.get()};
     syscall(SYS_landlock_add_rule, fd_.get(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+    if (keep) target.Release();
   }
 
   bool Enforce() { return syscall(SYS_landlock_restrict_self, fd_.get(), 0) == 0; }
@@ -89,7 +91,8 @@ void AllowDevices(Ruleset& rules, const std::vector<std::string>& devices) {
       }
     globfree(&found);
   }
-  for (const char* path : {"/sys", "/proc/driver", "/etc/OpenCL", "/etc/vulkan"}) rules.Allow(path, kRead);
+  for (const char* path : {"/sys", "/proc/driver", "/proc/devices", "/etc/OpenCL", "/etc/vulkan"})
+    rules.Allow(path, kRead);
   // Drivers list what is there; no right to open it.
   for (const char* path : {"/dev/dri", "/dev/accel"}) rules.Allow(path, LANDLOCK_ACCESS_FS_READ_DIR);
 }
@@ -100,14 +103,21 @@ std::string RestrictFiles(int version, const fs::path& plugin, const std::vector
   Ruleset rules(version);
   if (!rules.made()) return fmt::format("cannot restrict files: {}", strerror(errno));
   for (const char* path : {"/usr", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc/ld.so.cache", "/etc/localtime",
-                           "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/version",
+                           "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/version",
                            "/proc/sys/vm/overcommit_memory", "/sys/devices/system", "/sys/fs/cgroup"})
     rules.Allow(path, kRead);
-  for (const char* path : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"})
+  // Of the process itself, what the C library, allocators and runtimes read; not its environment, nor the mounts and
+  // the connections of the system, which are there too.
+  for (const char* file : {"auxv", "cgroup", "cmdline", "limits", "maps", "stat", "statm", "status"})
+    rules.Allow(fmt::format("/proc/self/{}", file), LANDLOCK_ACCESS_FS_READ_FILE, true);
+  rules.Allow("/proc/self/fd", LANDLOCK_ACCESS_FS_READ_DIR, true);
+  for (const char* path : {"/dev/null", "/dev/full"})
     rules.Allow(path, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE);
+  // A file of zeros that is open for writing is shared memory without a limit.
+  for (const char* path : {"/dev/zero", "/dev/random", "/dev/urandom"}) rules.Allow(path, LANDLOCK_ACCESS_FS_READ_FILE);
   rules.Allow(plugin.parent_path(), kRead);
   AllowLibraries(rules);
-  if (!devices.empty()) AllowDevices(rules, devices);
+  if (HasAccelerator(devices)) AllowDevices(rules, devices);
   return rules.Enforce() ? "" : fmt::format("cannot restrict files: {}", strerror(errno));
 }
 

@@ -1,7 +1,7 @@
 // deputy-worker: the program in which a plugin runs first, or altogether. `deputy-worker probe FILE RIGHTS NONCE
 // PARENT` loads one plugin, reads its description, and answers on descriptor 3; `deputy-worker serve FILE RIGHTS MEMORY
 // PARENT` loads one and serves it there. RIGHTS are those that the plugin has: of the user, or of the sandbox
-// (sandbox.hpp); MEMORY is the most that the process may allocate, in bytes, or 0.
+// (sandbox.hpp); MEMORY is the most that the process may hold, in bytes, or 0.
 // Started by libdeputy, not by users.
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -29,7 +29,8 @@ bool PrepareToDie(int parent) {
   return getppid() == parent;  // it may have ended before prctl
 }
 
-// Allocations beyond it fail; shared memory of the host and the code of libraries do not count.
+// Allocations beyond it fail; the code of libraries does not count. The host lowers it by what it shares, and looks for
+// what it does not count (WorkerMemory).
 void LimitMemory(uint64_t bytes) {
   const rlimit limit{bytes, bytes};
   setrlimit(RLIMIT_DATA, &limit);

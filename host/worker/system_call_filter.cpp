@@ -2,75 +2,35 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/filter.h>
 #include <linux/prctl.h>
+#include <linux/seccomp.h>
 #include <sched.h>
-#include <seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
+#include <vector>
+
+#include "base/file.hpp"
+#include "base/refused_calls.hpp"
+#include "worker/system_calls.hpp"
 
 namespace deputy::host {
 namespace {
 
-// Calls that computing does not need.
-constexpr int kTaken[] = {
-    // Other programs and processes. Threads are made by clone(), below.
-    SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork), SCMP_SYS(vfork), SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv),
-    SCMP_SYS(process_vm_writev), SCMP_SYS(process_madvise), SCMP_SYS(process_mrelease), SCMP_SYS(pidfd_open),
-    SCMP_SYS(pidfd_getfd), SCMP_SYS(pidfd_send_signal), SCMP_SYS(kcmp), SCMP_SYS(tkill), SCMP_SYS(migrate_pages),
-    SCMP_SYS(ioprio_set), SCMP_SYS(setsid), SCMP_SYS(setpgid),
-    // Connections, and memory and queues with names.
-    SCMP_SYS(socket), SCMP_SYS(socketpair), SCMP_SYS(connect), SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(accept),
-    SCMP_SYS(accept4), SCMP_SYS(shmget), SCMP_SYS(shmat), SCMP_SYS(shmctl), SCMP_SYS(semget), SCMP_SYS(semop),
-    SCMP_SYS(semtimedop), SCMP_SYS(semctl), SCMP_SYS(msgget), SCMP_SYS(msgsnd), SCMP_SYS(msgrcv), SCMP_SYS(msgctl),
-    SCMP_SYS(mq_open), SCMP_SYS(mq_unlink), SCMP_SYS(mq_notify),
-    // Properties of files, which Landlock does not cover.
-    SCMP_SYS(chmod), SCMP_SYS(fchmod), SCMP_SYS(fchmodat), SCMP_SYS(chown), SCMP_SYS(fchown), SCMP_SYS(lchown),
-    SCMP_SYS(fchownat), SCMP_SYS(utime), SCMP_SYS(utimes), SCMP_SYS(utimensat), SCMP_SYS(futimesat), SCMP_SYS(setxattr),
-    SCMP_SYS(lsetxattr), SCMP_SYS(fsetxattr), SCMP_SYS(removexattr), SCMP_SYS(lremovexattr), SCMP_SYS(fremovexattr),
-    SCMP_SYS(truncate), SCMP_SYS(flock), SCMP_SYS(name_to_handle_at), SCMP_SYS(open_by_handle_at),
-    SCMP_SYS(fanotify_init), SCMP_SYS(fanotify_mark),
-    // Wide interfaces of the kernel, with many faults in their past.
-    SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register), SCMP_SYS(bpf),
-    SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd), SCMP_SYS(keyctl), SCMP_SYS(add_key), SCMP_SYS(request_key),
-    SCMP_SYS(personality), SCMP_SYS(modify_ldt), SCMP_SYS(vmsplice),
-    // The system.
-    SCMP_SYS(mount), SCMP_SYS(umount2), SCMP_SYS(move_mount), SCMP_SYS(open_tree), SCMP_SYS(fsopen), SCMP_SYS(fsmount),
-    SCMP_SYS(fsconfig), SCMP_SYS(fspick), SCMP_SYS(mount_setattr), SCMP_SYS(pivot_root), SCMP_SYS(chroot),
-    SCMP_SYS(unshare), SCMP_SYS(setns), SCMP_SYS(init_module), SCMP_SYS(finit_module), SCMP_SYS(delete_module),
-    SCMP_SYS(kexec_load), SCMP_SYS(kexec_file_load), SCMP_SYS(reboot), SCMP_SYS(swapon), SCMP_SYS(swapoff),
-    SCMP_SYS(acct), SCMP_SYS(quotactl), SCMP_SYS(quotactl_fd), SCMP_SYS(syslog), SCMP_SYS(vhangup),
-    SCMP_SYS(settimeofday), SCMP_SYS(clock_settime), SCMP_SYS(adjtimex), SCMP_SYS(clock_adjtime), SCMP_SYS(sethostname),
-    SCMP_SYS(setdomainname), SCMP_SYS(iopl), SCMP_SYS(ioperm)};
-
-// Numbers of calls that are newer than this list, the same on all architectures.
-constexpr int kFirstNewCall = 450, kEndOfNewCalls = 520;
-
-class Filter {
- public:
-  explicit Filter(scmp_filter_ctx context) : context_(context) {}
-
-  template <class... Conditions>
-  void Fail(int call, int error, Conditions... conditions) {
-    const int status = seccomp_rule_add(context_, SCMP_ACT_ERRNO(error), call, sizeof...(conditions), conditions...);
-    // -EDOM: this architecture has no such call.
-    if (status != 0 && status != -EDOM && first_error_ == 0) first_error_ = status;
-  }
-  template <class... Conditions>
-  void Take(int call, Conditions... conditions) {
-    Fail(call, EPERM, conditions...);
-  }
-
-  int Load() { return first_error_ != 0 ? first_error_ : seccomp_load(context_); }
-
- private:
-  scmp_filter_ctx context_;
-  int first_error_ = 0;
-};
+// Numbers of calls end below it for a long time.
+constexpr int kEndOfCalls = 600;
 
 constexpr uint64_t kLow = 0xffffffffu;  // arguments that are ints: the upper half of the register is not theirs
 
@@ -78,47 +38,238 @@ constexpr uint64_t kLow = 0xffffffffu;  // arguments that are ints: the upper ha
 scmp_arg_cmp Argument(unsigned index, scmp_compare compare, scmp_datum_t first, scmp_datum_t second = 0) {
   return {index, compare, first, second};
 }
+// An argument that is an int.
+scmp_arg_cmp IsInt(unsigned index, uint64_t value) { return Argument(index, SCMP_CMP_MASKED_EQ, kLow, value & kLow); }
+// None of these bits.
+scmp_arg_cmp Lacks(unsigned index, uint64_t bits) { return Argument(index, SCMP_CMP_MASKED_EQ, bits, 0); }
 
-// Calls that are needed for this process, and taken for others.
-void KeepToThisProcess(Filter& filter) {
-  const auto own = static_cast<scmp_datum_t>(getpid());
+int ErrorOf(int call) {
+  if (std::find(std::begin(kAsIfUnknown), std::end(kAsIfUnknown), call) != std::end(kAsIfUnknown)) return ENOSYS;
+  // As from a file system that refuses: a file that is to be written.
+  return call == SCMP_SYS(open) || call == SCMP_SYS(openat) ? EACCES : EPERM;
+}
+
+class Filter {
+ public:
+  // `refused`: the action for what no rule allows.
+  explicit Filter(uint32_t refused) : context_(seccomp_init(refused), seccomp_release) {
+    if (context_ == nullptr) first_error_ = -ENOMEM;
+    Note(first_error_ != 0 ? 0 : seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
+    Note(first_error_ != 0 ? 0 : seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));
+  }
+
+  template <class... Conditions>
+  void Allow(int call, Conditions... conditions) {
+    Add(SCMP_ACT_ALLOW, call, conditions...);
+  }
+  void Fail(int call, int error) { Add(SCMP_ACT_ERRNO(static_cast<uint32_t>(error)), call); }
+
+  // The program for the kernel. An error number, or 0.
+  int Export(std::vector<sock_filter>& program) {
+    if (first_error_ != 0) return -first_error_;
+    // The longest program is within what this process may write into a file (RLIMIT_FSIZE).
+    const Descriptor file(memfd_create("filter", MFD_CLOEXEC));
+    if (file.get() < 0) return errno;
+    if (const int status = seccomp_export_bpf(context_.get(), file.get()); status != 0) return -status;
+    program.resize(BPF_MAXINSNS);
+    const ssize_t got = pread(file.get(), program.data(), program.size() * sizeof(sock_filter), 0);
+    if (got <= 0) return EIO;
+    program.resize(static_cast<size_t>(got) / sizeof(sock_filter));
+    return 0;
+  }
+
+ private:
+  template <class... Conditions>
+  void Add(uint32_t action, int call, Conditions... conditions) {
+    if (first_error_ != 0) return;
+    const int status = seccomp_rule_add(context_.get(), action, call, sizeof...(conditions), conditions...);
+    if (status != -EDOM) Note(status);  // this architecture has no such call
+  }
+  void Note(int status) {
+    if (status != 0 && first_error_ == 0) first_error_ = status;
+  }
+
+  std::unique_ptr<void, void (*)(scmp_filter_ctx)> context_;
+  int first_error_ = 0;
+};
+
+void AllowMemory(Filter& filter, const SystemCallRights& rights) {
+  // RLIMIT_DATA counts neither a mapping that grows down, as a stack, nor shared memory.
+  const bool shared = rights.devices && !rights.memory_limit;
+  if (shared) {
+    filter.Allow(SCMP_SYS(mmap), Lacks(3, MAP_GROWSDOWN));
+    for (const int call : kFilesInMemory) filter.Allow(call);
+  } else {
+    filter.Allow(SCMP_SYS(mmap), Lacks(3, MAP_GROWSDOWN | MAP_ANONYMOUS));
+    filter.Allow(SCMP_SYS(mmap), Lacks(3, MAP_GROWSDOWN | MAP_SHARED));  // MAP_SHARED_VALIDATE has that bit too
+  }
+}
+
+void AllowFiles(Filter& filter, const SystemCallRights& rights) {
+  constexpr uint64_t kMakes = O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
+  const uint64_t refused = rights.files_are_limited ? 0 : rights.devices ? kMakes : kMakes | O_WRONLY | O_RDWR;
+  if (refused == 0) {
+    filter.Allow(SCMP_SYS(open));
+    filter.Allow(SCMP_SYS(openat));
+  } else {
+    filter.Allow(SCMP_SYS(open), Lacks(1, refused));
+    filter.Allow(SCMP_SYS(openat), Lacks(2, refused));
+  }
+  // Neither locks, whose number has no limit, nor larger pipes, nor signals on input.
+  constexpr int kGetPipeSize = 1032, kGetSeals = 1034;
+  for (const int command : {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, kGetPipeSize, kGetSeals})
+    filter.Allow(SCMP_SYS(fcntl), IsInt(1, static_cast<uint64_t>(command)));
+  filter.Allow(SCMP_SYS(sendto), Argument(4, SCMP_CMP_EQ, 0));  // without an address
+}
+
+void AllowDeviceControl(Filter& filter, const SystemCallRights& rights) {
+  constexpr uint64_t kGetAttributes = 0x5401, kGetWindow = 0x5413;  // TCGETS, TIOCGWINSZ
+  constexpr uint64_t kOfDescriptors[] = {kGetAttributes, kGetWindow, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX};
+  // Drivers use numbers whose second byte is a letter of theirs; those of terminals and sockets are not among them.
+  constexpr uint64_t kTerminals = 0x54, kSockets = 0x89;
+  for (const uint64_t command : kOfDescriptors) filter.Allow(SCMP_SYS(ioctl), IsInt(1, command));
+  if (!rights.devices) return;
+  // Any other letter differs from the one in a bit and from the other in a bit, which may be the same.
+  for (unsigned i = 0; i < 8; ++i)
+    for (unsigned j = 0; j < 8; ++j) {
+      const uint64_t mask = 1u << i | 1u << j;
+      const uint64_t bits = (~kTerminals & 1u << i) | (~kSockets & 1u << j);
+      if (((kTerminals ^ bits) & 1u << i) == 0 || ((kSockets ^ bits) & 1u << j) == 0) continue;
+      filter.Allow(SCMP_SYS(ioctl), Argument(1, SCMP_CMP_MASKED_EQ, mask << 8, bits << 8));
+    }
+}
+
+// What is needed for this process, and refused for others.
+void AllowOwnProcess(Filter& filter, const SystemCallRights& rights) {
+  const auto own = static_cast<uint64_t>(getpid());
   for (const int call : {SCMP_SYS(kill), SCMP_SYS(tgkill), SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo)})
-    filter.Take(call, Argument(0, SCMP_CMP_NE, own));
-  for (const int call : {SCMP_SYS(prlimit64), SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_setscheduler),
-                         SCMP_SYS(sched_setparam), SCMP_SYS(sched_setattr), SCMP_SYS(move_pages)})
-    filter.Take(call, Argument(0, SCMP_CMP_NE, 0));
-  filter.Take(SCMP_SYS(setpriority), Argument(1, SCMP_CMP_NE, 0));
-  filter.Take(SCMP_SYS(setpriority), Argument(0, SCMP_CMP_NE, 0));
+    filter.Allow(call, IsInt(0, own));
+  for (const int call : {SCMP_SYS(sched_setaffinity), SCMP_SYS(move_pages)}) filter.Allow(call, IsInt(0, 0));
+  if (rights.devices) filter.Allow(SCMP_SYS(kcmp), IsInt(0, own), IsInt(1, own));
+  for (const uint64_t process : {uint64_t{0}, own})  // limits are read, not set
+    filter.Allow(SCMP_SYS(prlimit64), IsInt(0, process), Argument(2, SCMP_CMP_EQ, 0));
   // Threads share their memory, signals and identity with this process; all else is another one. clone3 has its flags
   // in memory, which a filter cannot read.
-  filter.Take(SCMP_SYS(clone), Argument(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+  constexpr uint64_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
+                                   CLONE_NEWPID | CLONE_NEWNET | CLONE_VFORK;
+  filter.Allow(SCMP_SYS(clone), Argument(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD | kNamespaces, CLONE_THREAD));
+  constexpr uint64_t kGetPersonality = 0xffffffffu;
+  filter.Allow(SCMP_SYS(personality), IsInt(0, kGetPersonality));
+  // Of Linux 6.1 and later, for headers that are older.
+  constexpr int kSetName = 0x53564d41, kSmeSet = 63, kSmeGet = 64, kThpGet = 42, kThpSet = 41;
+  for (const int option : {PR_SET_NAME,
+                           PR_GET_NAME,
+                           PR_GET_DUMPABLE,
+                           PR_GET_PDEATHSIG,
+                           PR_GET_KEEPCAPS,
+                           PR_GET_NO_NEW_PRIVS,
+                           PR_SET_NO_NEW_PRIVS,
+                           PR_GET_SECCOMP,
+                           PR_CAPBSET_READ,
+                           PR_GET_TIMERSLACK,
+                           PR_SET_TIMERSLACK,
+                           PR_GET_TSC,
+                           PR_GET_SPECULATION_CTRL,
+                           PR_SVE_SET_VL,
+                           PR_SVE_GET_VL,
+                           PR_SET_TAGGED_ADDR_CTRL,
+                           PR_GET_TAGGED_ADDR_CTRL,
+                           PR_PAC_RESET_KEYS,
+                           kSetName,
+                           kSmeSet,
+                           kSmeGet,
+                           kThpGet,
+                           kThpSet})
+    filter.Allow(SCMP_SYS(prctl), IsInt(0, static_cast<uint64_t>(option)));
+}
+
+// `listens`: refused calls are for the host to answer; else the kernel answers.
+int MakeProgram(const SystemCallRights& rights, bool listens, std::vector<sock_filter>& program) {
+  Filter filter(listens ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO(EPERM));
+  for (const int call : kAllowedCalls) filter.Allow(call);
+  if (rights.devices)
+    for (const int call : kAllowedWithDevices) filter.Allow(call);
+  AllowMemory(filter, rights);
+  AllowFiles(filter, rights);
+  AllowDeviceControl(filter, rights);
+  AllowOwnProcess(filter, rights);
+  // The C library's own try for each thread, of which no plugin needs to hear.
   filter.Fail(SCMP_SYS(clone3), ENOSYS);
-  // The end of the host ends this process.
-  for (const int option : {PR_SET_PDEATHSIG, PR_SET_PTRACER, PR_SET_MM, PR_SET_CHILD_SUBREAPER})
-    filter.Take(SCMP_SYS(prctl), Argument(0, SCMP_CMP_MASKED_EQ, kLow, static_cast<scmp_datum_t>(option)));
-  // Signals on input and output, to any process.
-  constexpr int kSetSignal = 10, kSetOwnerEx = 15;  // F_SETSIG, F_SETOWN_EX
-  for (const int command : {F_SETOWN, kSetSignal, kSetOwnerEx})
-    filter.Take(SCMP_SYS(fcntl), Argument(1, SCMP_CMP_MASKED_EQ, kLow, static_cast<scmp_datum_t>(command)));
-  constexpr int kSetOwner = 0x8901, kSetGroup = 0x8902;  // FIOSETOWN, SIOCSPGRP
-  for (const unsigned command : {unsigned{kSetOwner}, unsigned{kSetGroup}, unsigned{TIOCSTI}, unsigned{TIOCSCTTY}})
-    filter.Take(SCMP_SYS(ioctl), Argument(1, SCMP_CMP_MASKED_EQ, kLow, command));
+  if (!listens) {
+    filter.Fail(SCMP_SYS(openat2), ENOSYS);
+    for (int call = 0; call < kEndOfCalls; ++call) {
+      const std::unique_ptr<char, void (*)(void*)> name(seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, call),
+                                                        std::free);
+      if (name == nullptr) filter.Fail(call, ENOSYS);
+    }
+  }
+  return filter.Export(program);
+}
+
+// The listener of the filter, 0 without one, or a negative error number.
+int Load(std::vector<sock_filter>& program, bool listens) {
+  const sock_fprog all{static_cast<unsigned short>(program.size()), program.data()};
+  // For the threads of a sanitizer's runtime too.
+  constexpr unsigned long kAllThreads = SECCOMP_FILTER_FLAG_TSYNC;
+  constexpr unsigned long kListener = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_TSYNC_ESRCH;
+  const long result =
+      syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, listens ? kAllThreads | kListener : kAllThreads, &all);
+  if (result < 0) return -errno;
+  // Without a listener: the number of a thread that could not be restricted.
+  return listens || result == 0 ? static_cast<int>(result) : -ESRCH;
+}
+
+std::string CallTable() {
+  std::string table;
+  for (int call = 0; call < kEndOfCalls; ++call) {
+    const std::unique_ptr<char, void (*)(void*)> name(seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, call),
+                                                      std::free);
+    if (name != nullptr) table += fmt::format("{} {} {}\n", call, ErrorOf(call), name.get());
+  }
+  return table;
+}
+
+// Where it fails the host has no thread for it, and refused calls fail with ENOSYS as soon as `listener` is closed.
+void Send(int socket, int listener, std::string& table) {
+  union {
+    cmsghdr align;
+    std::array<char, CMSG_SPACE(sizeof(int))> bytes;
+  } control{};
+  iovec part{table.data(), table.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes.data();
+  message.msg_controllen = control.bytes.size();
+  cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(rights), &listener, sizeof listener);
+  while (sendmsg(socket, &message, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  }
 }
 
 }  // namespace
 
-std::string RestrictSystemCalls() {
-  const std::unique_ptr<void, void (*)(scmp_filter_ctx)> context(seccomp_init(SCMP_ACT_ALLOW), seccomp_release);
-  if (context == nullptr) return "cannot restrict system calls: no memory";
-  // A second architecture's numbers mean other calls: they end the process, which is the library's default.
-  seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_TSYNC, 1);  // for the threads of a sanitizer's runtime
-  seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
-  Filter filter(context.get());
-  for (const int call : kTaken) filter.Take(call);
-  for (int call = kFirstNewCall; call < kEndOfNewCalls; ++call) filter.Fail(call, ENOSYS);
-  KeepToThisProcess(filter);
-  const int status = filter.Load();
-  return status == 0 ? "" : fmt::format("cannot restrict system calls: {}", strerror(-status));
+std::string RestrictSystemCalls(const SystemCallRights& rights) {
+  const Descriptor report(rights.report);
+  std::string table = CallTable();
+  // A kernel or a container without listeners: nothing is counted.
+  for (const bool listens : {true, false}) {
+    if (listens && report.get() < 0) continue;
+    std::vector<sock_filter> program;
+    if (const int error = MakeProgram(rights, listens, program); error != 0)
+      return fmt::format("cannot restrict system calls: {}", strerror(error));
+    const int listener = Load(program, listens);
+    if (listener >= 0 && listens) {
+      const Descriptor ours(listener);
+      Send(report.get(), listener, table);
+    }
+    if (listener >= 0) return "";
+    if (!listens) return fmt::format("cannot restrict system calls: {}", strerror(-listener));
+  }
+  return "";
 }
 
 }  // namespace deputy::host

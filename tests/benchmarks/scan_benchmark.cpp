@@ -55,7 +55,7 @@ void Scan(benchmark::State& state, bool locked) {
         return locks->LookUp(place, name, bytes);
       };
     options.require_listed = locked;
-    options.records = std::make_shared<PluginRecords>(store, true, true);
+    options.records = std::make_shared<PluginRecords>(store, true, std::vector<std::string>(), true);
     PluginRegistry registry;
     registry.Scan(options);
     return registry.delegate_ids().size();

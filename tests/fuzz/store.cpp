@@ -158,7 +158,7 @@ void CheckInput(std::span<const uint8_t> input) {
   Require((info.state == host::EntryState::kIntact) == info.problem.empty(), "all but intact entries have a problem",
           info.problem);
   if (kind == EntryKind::kQuarantine) {
-    const auto records = host::PluginRecords(store, true, true).List();
+    const auto records = host::PluginRecords(store, true, {}, true).List();
     Require(records.ok(), "a damaged record is no error");
   }
   const std::optional<host::StoredEntry> entry = store->Find(kind, key);

@@ -513,7 +513,8 @@ class Plugins(Cli):
         self.assertEqual(
             set(report["plugins"][0]),
             {"file", "accepted", "probed", "rule", "reason", "id", "vendor", "version", "abi", "files", "libraries",
-             "cpu_features", "environment", "devices", "sandbox", "listed", "lock", "not_listed", "delegates"},
+             "cpu_features", "environment", "devices", "sandbox", "refused_calls", "listed", "lock",
+             "not_listed", "delegates"},
         )  # fmt: skip
         self.assertFalse(report["plugins"][0]["accepted"])
 

@@ -106,10 +106,11 @@ size_t MappedForReading(const std::vector<pid_t>& workers, size_t least) {
 // Of plugins that run a part of the model.
 class IsolatedTensors : public IsolatedModels {};
 
+// Without a sandbox, in which a process does not let its user read its mappings.
 TEST_P(IsolatedTensors, TensorsOfTheModelAreReadInPlace) {
   const Result<Context> context = Context::FromYamlText(
       "test.yaml", "version: 1\nplugins: {paths: ['" DEPUTY_TEST_PLUGINS
-                   "'], trust: any}\ncache: {dir: \"off\"}\nplacement: {policy: priority}\ndelegates: [{name: " +
+                   "'], trust: any, sandbox: false}\ncache: {dir: \"off\"}\nplacement: {policy: priority}\ndelegates: [{name: " +
                        std::string(GetParam()) + ", isolation: process}]\n");
   ASSERT_TRUE(context.ok()) << context.status().ToString();
   Model model;

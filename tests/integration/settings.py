@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import onnx_bytes
 
@@ -72,6 +73,16 @@ class Settings(unittest.TestCase):
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
         self.deputy("run", self.model(), "--config", config, "--repeat", "500")
         return resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
+
+    def passes_secret(self, names):
+        """Whether the process that probes a plugin has the variable FIXTURE_SECRET, with these names for a sandbox."""
+        folder = self.fixture("escapes")
+        config = self.config("delegates: [{name: escapes}]\nlog: {level: debug}\n",
+                             f"version: 1\nplugins: {{paths: [{folder}], environment: {names}}}\n")  # fmt: skip
+        with mock.patch.dict(os.environ, FIXTURE_ESCAPE=str(folder), FIXTURE_SECRET="x"):
+            log = self.deputy("plugins", "--config", config).stderr
+        self.assertIn("escapes in load: tried", log)
+        return "has_secret_variable" in log
 
     def of_a_run(self, file, setting):
         """A file, or the names in a folder, of /proc about the process while it runs a model on the CPU."""

@@ -126,6 +126,11 @@ class Effects(Settings):
             report = self.listing(folder, "--set", f"plugins.sandbox={word}")["plugins"][0]
             self.assertEqual(report["sandbox"], rights)
 
+    @shows("plugins.environment")
+    def test_TheEnvironmentOfASandboxIsWhatIsNamed(self):
+        passed = [self.passes_secret(names) for names in ("[]", "[FIXTURE_S]", "[FIXTURE_SECRET]", "['FIXTURE_*']")]
+        self.assertEqual(passed, [False, False, True, True])
+
     @shows("plugins.trust_keys")
     def test_TrustKeysRequireASignatureOfTheLock(self):
         folder, entry = self.fixture("writes_inputs"), "delegates: [{name: writes_inputs}]\n"

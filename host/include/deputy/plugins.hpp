@@ -68,6 +68,8 @@ struct PluginReport {
   // What the plugin can open and call in a process of its own: "user", everything; "cpu", only what computing needs;
   // "gpu", also its devices.
   std::string sandbox;
+  // That the sandbox refused while the plugin was probed, with how often: "socket (1)".
+  std::vector<std::string> refused_calls;
   bool listed = false;  // in the lock of its folder (SHA256SUMS): with `isolation: auto` it runs in the application
   std::vector<PluginDelegateReport> delegates;
   std::string lock;  // that decided about `listed`, or that is not trusted; empty: there is none, or none was asked

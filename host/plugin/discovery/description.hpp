@@ -68,6 +68,7 @@ struct PluginDescription {
   std::string id, vendor, version;
   uint32_t abi_version = 0;
   std::vector<DelegateDescription> delegates;
+  std::vector<std::string> refused_calls;  // that its sandbox refused while it was probed: "socket (1)"
 
   bool operator==(const PluginDescription&) const = default;
 };

@@ -1,7 +1,6 @@
 #include "plugin/discovery/device_names.hpp"
 
 #include <algorithm>
-#include <string>
 
 namespace deputy::host {
 namespace {
@@ -54,6 +53,10 @@ bool IsDeviceName(std::string_view name) {
 bool IsAccelerator(std::string_view name) {
   return std::any_of(std::begin(kAccelerators), std::end(kAccelerators),
                      [name](std::string_view driver) { return name.substr(0, driver.size()) == driver; });
+}
+
+bool HasAccelerator(const std::vector<std::string>& names) {
+  return std::any_of(names.begin(), names.end(), IsAccelerator);
 }
 
 }  // namespace deputy::host

@@ -105,6 +105,8 @@ Rejection EndedWithoutAnswer(const std::optional<int>& status, const ProbeStream
   const char* when = TextOf(stream.stage());
   if (status && WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL)
     return {RejectReason::kProbeKilled, fmt::format("was ended by SIGKILL {}", when)};
+  if (status && WIFSIGNALED(*status) && WTERMSIG(*status) == SIGSYS)
+    return {RejectReason::kProbeCrashed, fmt::format("{} {}", HowItEnded(status), when)};
   if (status && WIFSIGNALED(*status))
     return {RejectReason::kProbeCrashed, fmt::format("crashed with {} {}", SignalName(WTERMSIG(*status)), when)};
   if (stream.pending() != 0)
@@ -120,8 +122,10 @@ Rejection EndedWithoutAnswer(const std::optional<int>& status, const ProbeStream
 Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const ProbeOptions& options) {
   const uint64_t nonce = NewNonce();
   Result<std::unique_ptr<WorkerProcess>> started =
-      WorkerProcess::Start(options.worker, {"probe", plugin.string(), options.sandbox ? "sandbox" : "user",
-                                            fmt::format("{:016x}", nonce), std::to_string(getpid())});
+      WorkerProcess::Start(options.worker,
+                           {"probe", plugin.string(), options.sandbox ? "sandbox" : "user",
+                            fmt::format("{:016x}", nonce), std::to_string(getpid())},
+                           {WorkerProcess::ReplyKind::kPipe, options.sandbox, options.environment});
   if (!started.ok())
     return Rejection{RejectReason::kNoWorker,
                      fmt::format("cannot be probed: the program {}", started.status().ToString())};
@@ -168,10 +172,13 @@ Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const Prob
   if (output_open) take_output();
 
   Rejection rejection;
+  const std::vector<std::string> refused = worker.refused_calls();
   if (stream.reply()) {
-    if (RejectionOf(*stream.reply()) == nullptr) return *stream.reply();
-    rejection = *RejectionOf(*stream.reply());
-    return rejection;
+    if (const Rejection* given = RejectionOf(*stream.reply()))
+      return Rejection{given->reason, given->text + RefusedText(refused)};
+    PluginDescription description = std::get<PluginDescription>(*stream.reply());
+    description.refused_calls = refused;
+    return description;
   }
   if (late) {
     rejection = {RejectReason::kProbeTimedOut,
@@ -187,6 +194,7 @@ Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const Prob
     rejection = EndedWithoutAnswer(status, stream);
   }
   if (!output.LastLine().empty()) rejection.text += fmt::format("; its last output was '{}'", output.LastLine());
+  rejection.text += RefusedText(refused);
   return rejection;
 }
 

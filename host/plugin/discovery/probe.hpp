@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "plugin/discovery/description.hpp"
 #include "plugin/discovery/rejection.hpp"
@@ -13,7 +15,8 @@ namespace deputy::host {
 struct ProbeOptions {
   std::filesystem::path worker;             // the program deputy-worker
   std::chrono::milliseconds timeout{2000};  // until it has described its delegates; then five times that to try them
-  bool sandbox = true;                      // else the process keeps the user's rights
+  bool sandbox = true;                      // else the process keeps the user's rights and environment
+  std::vector<std::string> environment;  // patterns of variables that it gets in a sandbox, as WorkerProcess::Options
 };
 
 // `plugin` is absolute and has passed the first gate. Returns within six times the timeout plus the time to kill the

@@ -156,6 +156,7 @@ void PassPlugin(Wire& wire, Plugin& plugin) {
   wire.Text(plugin.version);
   wire.Number(plugin.abi_version);
   wire.List(plugin.delegates, kMaxDelegates, [&](auto& delegate) { PassDelegate(wire, delegate); });
+  wire.List(plugin.refused_calls, kMaxListedItems, [&](auto& call) { wire.Text(call); });
   wire.Require(!plugin.delegates.empty());
 }
 

@@ -177,7 +177,9 @@ std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const Sea
 
 Checked<PluginDescription> PluginRegistry::DescriptionOf(const Candidate& candidate, const PluginFile& file,
                                                          const ScanOptions& options, bool& is_new) {
-  const ProbeOptions how{options.worker, options.probe_timeout, options.sandbox};
+  ProbeOptions how{options.worker, options.probe_timeout, options.sandbox, options.environment};
+  // The user may set what the plugin sets.
+  for (const auto& [name, value] : candidate.entry.manifest->environment) how.environment.push_back(name);
   if (!options.records) return Probe(candidate.resolved, how);
   ProbeRecords::Known known = options.records->Find(file);
   if (known.quarantined) return *std::move(known.quarantined);

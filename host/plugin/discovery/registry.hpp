@@ -39,7 +39,8 @@ struct ScanOptions {
   std::shared_ptr<ProbeRecords> records;  // null: every file is probed
   // False: the manifest alone decides, and a plugin's first code runs when it is loaded. For trusted files only.
   bool probe = true;
-  bool sandbox = true;  // of the probe's process
+  bool sandbox = true;                   // of the probe's process
+  std::vector<std::string> environment;  // ProbeOptions
   // Delegates that are wanted. A plugin that has none of them by its manifest is not run. No value: all are wanted.
   std::optional<std::vector<std::string>> named;
   // Files and folders that users other than root and this one could change are refused, and those that they could

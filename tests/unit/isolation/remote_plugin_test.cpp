@@ -32,7 +32,9 @@ bool Eventually(const std::function<bool()>& condition) {
 class RemotePluginTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    remote_ = Remote(EverySlotPath());
+    RemotePluginOptions options;
+    options.sandbox = false;  // whose process lets its user read neither its mappings nor its descriptors
+    remote_ = Remote(EverySlotPath(), options);
     ASSERT_NE(remote_, nullptr);
     plugged_ = std::make_unique<Plugged>(remote_->table());
     ASSERT_EQ(plugged_->Open(instance_).message, "");

@@ -26,6 +26,7 @@ class SharedInputs : public ::testing::Test {
   void SetUp() override { Start({}); }
   void Start(RemotePluginOptions options) {
     options.arenas = arenas_;
+    options.sandbox = false;  // whose process does not let its user read its mappings
     remote_ = Remote(EverySlotPath(), options);
     ASSERT_NE(remote_, nullptr);
     plugged_ = std::make_unique<Plugged>(remote_->table());

@@ -22,7 +22,7 @@ PluginDescription Example() {
   delegate.options = {{"frequency", DEPUTY_OPTION_FREQUENCY, "clock", "Hz", "3", {}, 0, 0, 2e8, 1e9},
                       {"mode", DEPUTY_OPTION_ENUM, "how", "", "exact", {"exact", "fast"}, 0, 0, 0, 0, true}};
   delegate.extensions = {"deputy.options/1"};
-  return {"com.example.npu", "Example", "1.2", DEPUTY_ABI_VERSION, {delegate}};
+  return {"com.example.npu", "Example", "1.2", DEPUTY_ABI_VERSION, {delegate}, {"socket (2)"}};
 }
 
 TEST(ProbeWire, DescriptionComesBackAsItWas) {

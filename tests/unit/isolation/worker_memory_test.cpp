@@ -1,0 +1,112 @@
+// The memory of a worker process with a limit, of which the host's shared memory is a part.
+#include "isolation/worker_memory.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "isolation/shared_memory.hpp"
+
+namespace deputy::host::testing {
+namespace {
+
+constexpr uint64_t kMegabyte = 1u << 20;
+
+// A process that holds `bytes` that it has written and waits.
+class Holder {
+ public:
+  explicit Holder(uint64_t bytes) {
+    int ends[2];
+    if (pipe(ends) != 0) return;
+    pid_ = fork();
+    if (pid_ == 0) {
+      void* const memory = mmap(nullptr, bytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (memory == MAP_FAILED) _exit(1);
+      std::memset(memory, 1, bytes + 1);
+      if (write(ends[1], "r", 1) != 1) _exit(1);
+      while (true) pause();
+    }
+    close(ends[1]);  // so that a holder that lacks memory is seen to end
+    char ready = 0;
+    is_ready_ = read(ends[0], &ready, 1) == 1;
+    close(ends[0]);
+  }
+  ~Holder() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Holder(const Holder&) = delete;
+  Holder& operator=(const Holder&) = delete;
+
+  pid_t pid() const { return pid_; }
+  bool is_ready() const { return is_ready_; }
+  uint64_t limit() const {
+    rlimit data{};
+    return prlimit(pid_, RLIMIT_DATA, nullptr, &data) == 0 ? data.rlim_cur : 0;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  bool is_ready_ = false;
+};
+
+// More than the memory that this process, of which a holder is a copy, has by itself.
+constexpr uint64_t kLimit = 4096 * kMegabyte;
+
+TEST(WorkerMemory, R168_SharedMemoryIsTakenFromWhatTheProcessMayAllocate) {
+  const Holder holder(0);
+  ASSERT_TRUE(holder.is_ready());
+  WorkerMemory memory(kLimit);
+  memory.Begin(holder.pid());
+  {
+    SharedRegion region;
+    ASSERT_TRUE(region.Ensure(16 * kMegabyte, &memory).ok());
+    EXPECT_EQ(holder.limit(), kLimit - region.size());
+    ASSERT_TRUE(region.Ensure(64 * kMegabyte, &memory).ok());  // in place of the first
+    EXPECT_EQ(holder.limit(), kLimit - region.size());
+  }
+  EXPECT_EQ(holder.limit(), kLimit);
+}
+
+TEST(WorkerMemory, R168_SharedMemoryBeyondTheLimitIsRefused) {
+  const Holder holder(0);
+  ASSERT_TRUE(holder.is_ready());
+  WorkerMemory memory(kLimit);
+  memory.Begin(holder.pid());
+  SharedRegion region;
+  const Status refused = region.Ensure(kLimit + 1, &memory);
+  EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
+  EXPECT_NE(refused.message().find("memory_limit"), std::string::npos) << refused.message();
+  EXPECT_EQ(region.size(), 0u);
+  EXPECT_TRUE(region.Ensure(kMegabyte, &memory).ok());
+}
+
+TEST(WorkerMemory, R168_MemoryThatIsAllocatedIsNotShared) {
+  const Holder holder(128 * kMegabyte);
+  ASSERT_TRUE(holder.is_ready());
+  WorkerMemory memory(kLimit);
+  memory.Begin(holder.pid());
+  EXPECT_FALSE(memory.Take(kLimit - 128 * kMegabyte).ok());
+  EXPECT_EQ(holder.limit(), kLimit);
+  EXPECT_TRUE(memory.Take(128 * kMegabyte).ok());
+}
+
+TEST(WorkerMemory, R168_WhatAProcessHoldsIsSeenWithoutItsHelp) {
+  const Holder holder(128 * kMegabyte);
+  ASSERT_TRUE(holder.is_ready());
+  WorkerMemory small(64 * kMegabyte), large(kLimit), none(0);
+  for (WorkerMemory* memory : {&small, &large, &none}) memory->Begin(holder.pid());
+  EXPECT_NE(small.Look().find("more than its memory_limit of 67 MB"), std::string::npos);
+  EXPECT_EQ(large.Look(), "");
+  EXPECT_EQ(none.Look(), "");
+  EXPECT_TRUE(none.Take(UINT64_MAX).ok());
+}
+
+}  // namespace
+}  // namespace deputy::host::testing
