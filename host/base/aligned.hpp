@@ -29,6 +29,10 @@ size_t MachineMemory();
 // AllocateAligned; also null for more than the machine has.
 AlignedBytes AllocateWithinMachine(size_t bytes);
 
+// The same with all bytes zero. A large block gets its pages from the system when they are first touched, so that a run
+// which ends early has not written all of it.
+std::shared_ptr<uint8_t> AllocateZeros(size_t bytes);
+
 // Where the memory of arenas comes from if not from the heap, such as memory shared with another process.
 class ArenaSource {
  public:

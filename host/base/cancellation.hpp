@@ -4,7 +4,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <thread>
 
 #include "base/status.hpp"
@@ -137,5 +139,23 @@ void InParts(int64_t count, int64_t part, F&& fn) {
 
 // Elements of a part of a long row.
 inline constexpr int64_t kLongRow = int64_t{1} << 22;
+
+// Bytes of a part of a copy that a model may make as long as it likes: milliseconds, also where each page is new.
+inline constexpr int64_t kLongCopy = int64_t{4} << 20;
+
+// memcpy and memset to 0 in parts, the rest of which are left out when this thread's scope ends. The results are then
+// incomplete, as those of a parallel loop.
+inline void CopyInParts(void* to, const void* from, size_t bytes) {
+  InParts(static_cast<int64_t>(bytes), kLongCopy, [&](int64_t begin, int64_t end) {
+    if (end > begin)
+      std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
+                  static_cast<size_t>(end - begin));
+  });
+}
+inline void ZeroInParts(void* to, size_t bytes) {
+  InParts(static_cast<int64_t>(bytes), kLongCopy, [&](int64_t begin, int64_t end) {
+    if (end > begin) std::memset(static_cast<char*>(to) + begin, 0, static_cast<size_t>(end - begin));
+  });
+}
 
 }  // namespace deputy::host

@@ -62,6 +62,8 @@ void CheckConfigured(const DoctorOptions& options, HealthChecks& checks) {
     return;
   }
   CheckPlugins(*plugins, checks);
+  if (const Result<std::vector<QuarantinedPlugin>> quarantined = context->ListQuarantine(); quarantined.ok())
+    CheckQuarantine(*quarantined, checks);
   CheckEnvironment(*plugins, checks);
   CheckDelegates(*context, *plugins, checks);
   CheckCache(*context, checks);

@@ -42,6 +42,11 @@ std::string StateText(const QuarantinedPlugin& plugin) {
   return plugin.in_force ? "in force" : "without effect: Deputy or the system has changed";
 }
 
+// What is not run on the file.
+std::string SubjectOf(const QuarantinedPlugin& plugin) {
+  return plugin.part.empty() ? "the plugin" : fmt::format("{} of {}", plugin.part, plugin.model);
+}
+
 int List(const QuarantineOptions& options, const std::vector<QuarantinedPlugin>& plugins) {
   if (options.json) {
     PrintJson(ToJson(plugins));
@@ -56,10 +61,11 @@ int List(const QuarantineOptions& options, const std::vector<QuarantinedPlugin>&
                {"key"},
                {"since", Align::kRight},
                {"rule"},
+               {"of", Align::kLeft, Fit::kWrap},
                {"state", Align::kLeft, Fit::kWrap}});
   for (const QuarantinedPlugin& plugin : plugins)
     table.AddRow({std::filesystem::path(plugin.file).filename().string(), plugin.key.substr(0, kKeyDigits), Age(plugin),
-                  plugin.rule, StateText(plugin)});
+                  plugin.rule, SubjectOf(plugin), StateText(plugin)});
   Print("{}", table.Text(terminal, ""));
   return kDone;
 }
@@ -73,6 +79,7 @@ int Why(const QuarantineOptions& options, const std::vector<QuarantinedPlugin>& 
   for (const QuarantinedPlugin& plugin : plugins) {
     KeyTable table;
     table.Add("plugin", plugin.plugin);
+    table.Add("of", SubjectOf(plugin));
     table.Add("rule", plugin.rule);
     table.Add("reason", "it " + plugin.reason);
     table.Add("since", Age(plugin));
@@ -92,7 +99,8 @@ int Clear(const QuarantineOptions& options, const Context& context) {
     PrintJson(ToJson(*cleared));
     return kDone;
   }
-  for (const QuarantinedPlugin& plugin : *cleared) Print("{}: will be run again\n", plugin.file);
+  for (const QuarantinedPlugin& plugin : *cleared)
+    Print("{}: {}will be run again\n", plugin.file, plugin.part.empty() ? "" : SubjectOf(plugin) + " ");
   if (cleared->empty()) Print("no plugin is quarantined\n");
   return kDone;
 }

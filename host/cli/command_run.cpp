@@ -69,7 +69,7 @@ uint64_t MedianOf(std::vector<uint64_t> values) {
 Status RunTimed(Session& session, const std::vector<Tensor>& inputs, uint32_t repeat, std::vector<Tensor>& outputs,
                 Timed& timed) {
   session.EnableProfiling(true);
-  DEPUTY_ASSIGN_OR_RETURN(timed.before, session.Placement());
+  DEPUTY_ASSIGN_OR_RETURN(timed.before, session.DelegateShares());
   ShowProgress("first run");
   const FirstRunWatch watch;
   DEPUTY_RETURN_IF_ERROR(session.Predict(inputs, &outputs));
@@ -78,7 +78,7 @@ Status RunTimed(Session& session, const std::vector<Tensor>& inputs, uint32_t re
     timed.run_ns = {session.statistics().total_ns};
     timed.delegate_ns = session.statistics().delegate_ns;
   } else {
-    DEPUTY_ASSIGN_OR_RETURN(timed.before, session.Placement());
+    DEPUTY_ASSIGN_OR_RETURN(timed.before, session.DelegateShares());
   }
   for (uint32_t i = 1; i < repeat; ++i) {
     ShowProgress(fmt::format("run {} of {}", i + 1, repeat));
@@ -87,7 +87,7 @@ Status RunTimed(Session& session, const std::vector<Tensor>& inputs, uint32_t re
     AddTimes(timed.delegate_ns, session.statistics().delegate_ns);
   }
   ClearProgress();
-  DEPUTY_ASSIGN_OR_RETURN(timed.after, session.Placement());
+  DEPUTY_ASSIGN_OR_RETURN(timed.after, session.DelegateShares());
   if (repeat == 1 && timed.first.measured != 0) {
     // The device's time of a search is not that of the run.
     timed.before = timed.after;
@@ -332,8 +332,13 @@ int RunRun(const RunOptions& options) {
     if (!status.ok()) return Fail(Stage::kRun, status);
   }
   std::vector<Comparison> comparisons;
-  exit_status = CompareAll(*expected, model.outputs(), outputs, options.tolerance, TraitsOf(timed.after),
-                           bound->assumed, comparisons);
+  ModelTraits traits;
+  if (!expected->empty()) {
+    const Result<PlacementReport> placement = session->Placement();
+    if (!placement.ok()) return Fail(Stage::kRun, placement.status());
+    traits = TraitsOf(*placement);
+  }
+  exit_status = CompareAll(*expected, model.outputs(), outputs, options.tolerance, traits, bound->assumed, comparisons);
   if (options.json && exit_status <= kNo)
     PrintJson(ToJson(RunResult{options.model, model.inputs(), model.outputs(), *bound, outputs, timed.run_ns,
                                timed.delegate_ns, timed.before, timed.after, comparisons, *top}));

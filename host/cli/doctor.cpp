@@ -237,6 +237,16 @@ void CheckPlugins(const PluginListing& plugins, HealthChecks& checks) {
   CheckLocks(plugins, checks);
 }
 
+void CheckQuarantine(const std::vector<QuarantinedPlugin>& quarantined, HealthChecks& checks) {
+  for (const QuarantinedPlugin& entry : quarantined) {
+    if (!entry.in_force || entry.part.empty()) continue;  // a whole plugin is rejected
+    const std::string file = fs::path(entry.file).filename().string();
+    AddWarning(checks, "quarantine",
+               fmt::format("{} of {} is kept away from {}, which {}", entry.part, entry.model, file, entry.reason),
+               fmt::format("deputy quarantine clear {} lets it be run again", entry.key.substr(0, 12)));
+  }
+}
+
 void CheckEnvironment(const PluginListing& plugins, HealthChecks& checks) {
   const size_t before = checks.size();
   const auto value_of = [](const char* name) {

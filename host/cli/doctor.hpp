@@ -24,6 +24,8 @@ using HealthChecks = std::vector<HealthCheck>;
 void CheckInstallation(const InstallationReport& installation, HealthChecks& checks);
 // Folders and the files in them.
 void CheckPlugins(const PluginListing& plugins, HealthChecks& checks);
+// Parts of models that are kept away from plugins.
+void CheckQuarantine(const std::vector<QuarantinedPlugin>& quarantined, HealthChecks& checks);
 // Variables that slow Deputy down or contradict what a plugin wants; to be called before a plugin is loaded, because
 // the host then sets some of them.
 void CheckEnvironment(const PluginListing& plugins, HealthChecks& checks);

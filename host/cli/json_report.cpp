@@ -184,7 +184,9 @@ Json ToJson(const std::vector<QuarantinedPlugin>& plugins) {
          {"rule", plugin.rule},
          {"reason", plugin.reason},
          {"since_unix_s", std::chrono::duration_cast<std::chrono::seconds>(plugin.since.time_since_epoch()).count()},
-         {"in_force", plugin.in_force}});
+         {"in_force", plugin.in_force},
+         {"part", plugin.part},
+         {"model", plugin.model}});
   return {{"plugins", std::move(list)}};
 }
 

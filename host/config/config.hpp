@@ -124,7 +124,7 @@ struct DelegateConfig {
   Setting<int64_t> min_nodes{1};
   Setting<int64_t> min_flops{0};
   Setting<Isolation> isolation{Isolation::kAuto, {}};
-  Setting<Duration> timeout{Duration(0), {}};                    // of a run of a partition; 0: none
+  Setting<Duration> timeout{kAutomatic, {}};                     // of a run of a partition; 0: none
   Setting<Duration> call_timeout{std::chrono::seconds(30), {}};  // of any other call, or between two steps of progress
   Setting<Duration> call_timeout_total{std::chrono::minutes(10), {}};  // of all steps together
   Setting<Duration> spin{std::chrono::microseconds(50), {}};           // of both sides of a run, before they sleep

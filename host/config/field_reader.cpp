@@ -148,9 +148,15 @@ void FieldReader::Flag(std::string_view key, Setting<bool>& out) {
 void FieldReader::Quantity(std::string_view key, Setting<Duration>& out, const DurationRange& range) {
   const YamlNode* node = Take(key);
   if (node == nullptr) return;
+  const std::string words = range.has_words() ? fmt::format("{}, {} or ", range.automatic, range.none) : "";
   const std::string expected =
-      fmt::format("a duration from {} to {} with its unit ({})", range.min, range.max, DurationUnits());
+      fmt::format("{}a duration from {} to {} with its unit ({})", words, range.min, range.max, DurationUnits());
   if (node->kind != YamlNode::Kind::kScalar) return Refuse(key, *node, expected, "");
+  for (const Duration value : {kAutomatic, Duration(0)})
+    if (range.has_words() && node->text == range.WordOf(value)) {
+      out = {value, node->at};
+      return;
+    }
   const Result<Duration> value = ParseDuration(node->text);
   if (!value.ok()) return Refuse(key, *node, expected, value.status().message());
   if (*value < Bound(ParseDuration(range.min)) || *value > Bound(ParseDuration(range.max)))

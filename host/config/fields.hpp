@@ -40,9 +40,17 @@ struct PercentRange {
   std::string_view max;
 };
 
+// `automatic`, if any, is written for kAutomatic, and `none` for 0, which a range with words includes.
 struct DurationRange {
   std::string_view min;
   std::string_view max;
+  std::string_view automatic = {}, none = {};
+
+  bool has_words() const { return !automatic.empty(); }
+  // The word of the value; empty where it is written with its unit.
+  std::string_view WordOf(Duration value) const {
+    return !has_words() ? std::string_view() : value == kAutomatic ? automatic : value.count() == 0 ? none : "";
+  }
 };
 
 struct SizeRange {
@@ -120,8 +128,11 @@ void VisitDelegate(V& v, D& d) {
           "process"},
       d.isolation);
   v.Quantity(
-      Key{"timeout", "time of a run of a partition after which the worker process is ended; 0ms: no limit", "500ms"},
-      d.timeout, DurationRange{"0ms", "60min"});
+      Key{"timeout",
+          "time of a run of a partition after which the worker process is ended. auto: call_timeout for the first "
+          "run, then 20 times the slowest of the first runs, and at least 5s. none: no limit",
+          "500ms"},
+      d.timeout, DurationRange{"0ms", "60min", "auto", "none"});
   v.Quantity(Key{"call_timeout",
                  "time of any other call, such as a compilation, after which the worker process is ended; each step of "
                  "progress that a compilation reports starts it again; with isolation: none, time after which the call "

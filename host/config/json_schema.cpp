@@ -71,7 +71,9 @@ class SchemaWriter {
   }
   void Flag(const Key& key, const Setting<bool>&) { Add(key, R"({"type": "boolean"})"); }
   void Quantity(const Key& key, const Setting<Duration>&, const DurationRange& range) {
-    AddQuantity(key, "a duration", range.min, range.max, DurationUnits());
+    std::vector<std::string_view> words;
+    if (range.has_words()) words = {range.automatic, range.none};
+    AddQuantity(key, "a duration", range.min, range.max, DurationUnits(), words);
   }
   void Quantity(const Key& key, const Setting<Bytes>&, const SizeRange& range) {
     AddQuantity(key, "a size", range.min, range.max, SizeUnits());
@@ -138,8 +140,9 @@ class SchemaWriter {
                : R"({"type": "string", "minLength": 1})";
   }
   void AddQuantity(const Key& key, std::string_view quantity, std::string_view min, std::string_view max,
-                   const std::string& units) {
-    Add(key, Pattern(QuantityPattern(units)),
+                   const std::string& units, const std::vector<std::string_view>& words = {}) {
+    const std::string pattern = Pattern(QuantityPattern(units));
+    Add(key, words.empty() ? pattern : fmt::format(R"({{"anyOf": [{}, {}]}})", Enumeration(words), pattern),
         fmt::format("{} from {} to {}, with its unit: {}", quantity, min, max, units));
   }
   static std::string OrWord(const std::string& schema, std::string_view word) {

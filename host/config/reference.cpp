@@ -52,8 +52,10 @@ class KeyLister {
     Add(key, fmt::format("share from {} to {}", range.min, range.max), FormatPercent(*value));
   }
   void Quantity(const Key& key, const Setting<Duration>& value, const DurationRange& range) {
-    Add(key, fmt::format("duration from {} to {}, in {}", range.min, range.max, DurationUnits()),
-        FormatDuration(*value));
+    const std::string words = range.has_words() ? fmt::format("{}, {} or ", range.automatic, range.none) : "";
+    const std::string_view word = range.WordOf(*value);
+    Add(key, fmt::format("{}duration from {} to {}, in {}", words, range.min, range.max, DurationUnits()),
+        word.empty() ? FormatDuration(*value) : std::string(word));
   }
   void Quantity(const Key& key, const Setting<Bytes>& value, const SizeRange& range) {
     Add(key, fmt::format("size from {} to {}, in {}", range.min, range.max, SizeUnits()), FormatSize(*value));

@@ -16,6 +16,8 @@
 namespace deputy::host {
 
 using Duration = std::chrono::microseconds;
+// The value of a key whose duration the host chooses.
+inline constexpr Duration kAutomatic{-1};
 
 struct Bytes {
   int64_t count = 0;

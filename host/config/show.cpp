@@ -62,8 +62,9 @@ class FieldPrinter {
     Value(key, FormatPercent(*value), value.origin);
   }
   void Flag(std::string_view key, const Setting<bool>& value) { Value(key, *value ? "true" : "false", value.origin); }
-  void Quantity(std::string_view key, const Setting<Duration>& value, const DurationRange&) {
-    Value(key, FormatDuration(*value), value.origin);
+  void Quantity(std::string_view key, const Setting<Duration>& value, const DurationRange& range) {
+    const std::string_view word = range.WordOf(*value);
+    Value(key, word.empty() ? FormatDuration(*value) : std::string(word), value.origin);
   }
   void Quantity(std::string_view key, const Setting<Bytes>& value, const SizeRange&) {
     Value(key, FormatSize(*value), value.origin);

@@ -93,6 +93,7 @@ class CpuExecutable final : public Executable {
                          : bound >= 0 ? bound
                                       : -2 - static_cast<int32_t>(constants_.size() - 1));
     }
+    described_.reserve(constants_.size());
     for (const Tensor& constant : constants_) described_.push_back(Describe(constant));
     for (const ValueId id : node.outputs) {
       const int32_t bound = id == kNone ? -1 : bound_outputs.Of(id);
@@ -100,6 +101,16 @@ class CpuExecutable final : public Executable {
       if (targets_.back() != kLeftOut && !graph.values[id].type.is_static() && unplanned_ == nullptr)
         unplanned_ = std::make_unique<const Node>(node);
     }
+    const auto in_order = [](const std::vector<int32_t>& places) {
+      for (size_t i = 0; i < places.size(); ++i)
+        if (places[i] != static_cast<int32_t>(i)) return false;
+      return true;
+    };
+    is_direct_ = in_order(sources_) && in_order(targets_) && sources_.size() == inputs.size() &&
+                 targets_.size() == outputs.size();
+    input_count_ = static_cast<uint32_t>(sources_.size());
+    // A long model has as many executables as nodes.
+    if (is_direct_) sources_ = targets_ = {};
   }
 
   Result<std::unique_ptr<ExecutionContext>> CreateContext() const override;
@@ -107,12 +118,14 @@ class CpuExecutable final : public Executable {
 
   std::vector<Alias> aliases() const override {
     const OutputMemory memory = kernel_->output_memory();
-    if (memory == OutputMemory::kPlanned || memory == OutputMemory::kOwn || targets_.front() == kLeftOut) return {};
+    const int32_t target = is_direct_ ? 0 : targets_.front();
+    if (memory == OutputMemory::kPlanned || memory == OutputMemory::kOwn || target == kLeftOut) return {};
     std::vector<Alias> aliases;
-    for (size_t i = 0; i < sources_.size(); ++i) {
+    for (size_t i = 0; i < input_count_; ++i) {
       const bool view = memory == OutputMemory::kView;
-      if (sources_[i] >= 0 && (i == 0 || !view))
-        aliases.push_back({static_cast<uint32_t>(targets_.front()), static_cast<uint32_t>(sources_[i]), view});
+      const int32_t source = is_direct_ ? static_cast<int32_t>(i) : sources_[i];
+      if (source >= 0 && (i == 0 || !view))
+        aliases.push_back({static_cast<uint32_t>(target), static_cast<uint32_t>(source), view});
     }
     return aliases;
   }
@@ -126,7 +139,9 @@ class CpuExecutable final : public Executable {
   const size_t weight_bytes_;
   std::vector<Tensor> constants_;
   std::vector<deputy_tensor> described_;
-  std::vector<int32_t> sources_, targets_;
+  bool is_direct_ = false;                  // the node's inputs and outputs are those that are bound, in their order
+  uint32_t input_count_ = 0;                // of the node
+  std::vector<int32_t> sources_, targets_;  // empty where it is direct
   std::unique_ptr<const Node>
       unplanned_;  // where an output has no planned memory: the node, to infer its extents in a run
 };
@@ -147,6 +162,7 @@ class CpuContext final : public ExecutionContext {
         outputs_(executable.targets_.size(), nullptr) {}
 
   Status Execute(const RunArgs& args) override {
+    if (executable_.is_direct_) return Run(args.inputs, args.outputs, args);
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const int32_t source = executable_.sources_[i];
       inputs_[i] = source >= 0                         ? args.inputs[static_cast<size_t>(source)]
@@ -157,26 +173,33 @@ class CpuContext final : public ExecutionContext {
       const int32_t target = executable_.targets_[i];
       outputs_[i] = target < 0 ? nullptr : args.outputs[static_cast<size_t>(target)];
     }
-    if (executable_.unplanned_ != nullptr && !executable_.kernel_->allocates_outputs())
-      DEPUTY_RETURN_IF_ERROR(AllocateOutputs(*args.allocator));
-    if (IsEmpty(*executable_.kernel_, outputs_)) return {};
-    return executable_.kernel_->Run({inputs_, outputs_, *executable_.pool_, *args.scratch, args.allocator});
+    return Run(inputs_, outputs_, args);
   }
 
  private:
-  Status AllocateOutputs(OutputAllocator& allocator) {
+  using Inputs = std::span<const deputy_tensor* const>;
+  using Outputs = std::span<deputy_tensor* const>;
+
+  Status Run(Inputs inputs, Outputs outputs, const RunArgs& args) {
+    if (executable_.unplanned_ != nullptr && !executable_.kernel_->allocates_outputs())
+      DEPUTY_RETURN_IF_ERROR(AllocateOutputs(inputs, outputs, *args.allocator));
+    if (IsEmpty(*executable_.kernel_, outputs)) return {};
+    return executable_.kernel_->Run({inputs, outputs, *executable_.pool_, *args.scratch, args.allocator});
+  }
+
+  Status AllocateOutputs(Inputs inputs, Outputs outputs, OutputAllocator& allocator) {
     std::vector<ValueType> types;
     std::vector<Tensor> known;
-    DEPUTY_RETURN_IF_ERROR(DescribeInputs(inputs_, types, known));
+    DEPUTY_RETURN_IF_ERROR(DescribeInputs(inputs, types, known));
     InferenceContext context(*executable_.unplanned_, types, known);
     DEPUTY_RETURN_IF_ERROR(InferNode(context));
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      if (outputs_[i] == nullptr) continue;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i] == nullptr) continue;
       const ValueType& type = context.outputs()[i];
       if (!type.is_static())
         return Error(StatusCode::kInvalidArgument, "the shape of output {} cannot be inferred from the inputs", i);
-      outputs_[i]->dtype = static_cast<deputy_dtype>(type.dtype);
-      DEPUTY_RETURN_IF_ERROR(allocator.Allocate(outputs_[i], type.dims));
+      outputs[i]->dtype = static_cast<deputy_dtype>(type.dtype);
+      DEPUTY_RETURN_IF_ERROR(allocator.Allocate(outputs[i], type.dims));
     }
     return {};
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/aligned.hpp"
+#include "base/cancellation.hpp"
 #include "base/printable.hpp"
 #include "execute/loop_execution.hpp"
 #include "graph/graph.hpp"
@@ -102,10 +103,14 @@ Status RunContext(const Plan& plan, const Step& step, ExecutionContext& context,
 class Execution::Allocator final : public OutputAllocator {
  public:
   Allocator(const Plan& plan, std::vector<deputy_tensor>& tensors, MemoryBudget* budget)
-      : plan_(plan), tensors_(tensors), budget_(budget), buffers_(plan.slots.size()) {
-    const bool any = std::any_of(plan.slots.begin(), plan.slots.end(),
-                                 [](const Slot& slot) { return slot.storage == StorageClass::kHeld; });
-    if (any) held_.resize(plan.slots.size());
+      : plan_(plan), tensors_(tensors), budget_(budget) {
+    const auto any = [&](StorageClass storage) {
+      return std::any_of(plan.slots.begin(), plan.slots.end(),
+                         [storage](const Slot& slot) { return slot.storage == storage; });
+    };
+    const bool holds = any(StorageClass::kHeld);
+    if (holds) held_.resize(plan.slots.size());
+    if (holds || any(StorageClass::kDynamic)) buffers_.resize(plan.slots.size());
   }
 
   Status Allocate(deputy_tensor* tensor, std::span<const int64_t> dims) override {
@@ -176,8 +181,8 @@ class Execution::Allocator final : public OutputAllocator {
 
   const Plan& plan_;
   std::vector<deputy_tensor>& tensors_;
-  MemoryBudget* const budget_;  // null: there is no limit
-  std::vector<Buffer> buffers_;
+  MemoryBudget* const budget_;    // null: there is no limit
+  std::vector<Buffer> buffers_;   // per value; empty where all have planned memory
   std::vector<ModelValue> held_;  // per value; empty where the plan has only tensors
 };
 
@@ -188,7 +193,7 @@ Status StoreValue(deputy_tensor* target, const deputy_tensor& source, OutputAllo
   }
   target->dtype = source.dtype;
   DEPUTY_RETURN_IF_ERROR(allocator.Allocate(target, {source.dims, source.rank}));
-  if (source.byte_size != 0) std::memcpy(target->data, source.data, source.byte_size);
+  CopyInParts(target->data, source.data, source.byte_size);
   return {};
 }
 
@@ -404,7 +409,7 @@ Status Execution::RunVerified(BoundStep& step, const RunArgs& args, const Cancel
     before.push_back(nullptr);
     if (input == nullptr) continue;
     DEPUTY_ASSIGN_OR_RETURN(AlignedBytes copy, TensorMemory(input->byte_size));
-    if (input->byte_size != 0) std::memcpy(copy.get(), input->data, input->byte_size);
+    CopyInParts(copy.get(), input->data, input->byte_size);
     tensors.push_back(*input);
     tensors.back().data = copy.get();
     before.back() = &tensors.back();
@@ -432,6 +437,7 @@ Status Execution::RunAlternative(BoundStep& step, const Status& why, const Cance
     if (input != nullptr) DEPUTY_RETURN_IF_ERROR(other.Bind(other.plan().graph->captured[captured++], *input));
   Status status = other.Run(token);
   if (status.ok()) status = TakeOutputs(step, other);
+  if (status.ok()) status = token.Check();  // a copy may be incomplete
   if (!why.ok()) fallback_->Report(*plan_, *step.step, why, status);
   return status;
 }

@@ -1,9 +1,11 @@
 #include "execute/loop_execution.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
 #include "base/aligned.hpp"
+#include "base/cancellation.hpp"
 #include "base/checked.hpp"
 #include "execute/execution.hpp"
 #include "tensor/held_value.hpp"
@@ -53,6 +55,16 @@ deputy_tensor Scalar(DType dtype, T* value) {
   return tensor;
 }
 
+// Calls fn(i) for `count` pieces of so many bytes each, until the run ends.
+template <class F>
+void ForEachPiece(size_t count, size_t bytes, F&& fn) {
+  constexpr int64_t kLeastWork = 64;  // bytes that take as long as a piece without any
+  const int64_t part = std::max<int64_t>(1, kLongCopy / std::max(static_cast<int64_t>(bytes), kLeastWork));
+  InParts(static_cast<int64_t>(count), part, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) fn(static_cast<size_t>(i));
+  });
+}
+
 }  // namespace
 
 // Growing memory that keeps its contents.
@@ -70,7 +82,7 @@ class LoopExecution::Bytes {
       return Error(StatusCode::kResourceExhausted, "no memory for {} bytes of a loop", wanted);
     }
     GiveMemory(budget, capacity_);
-    if (capacity_ != 0) std::memcpy(larger.get(), data_.get(), capacity_);
+    CopyInParts(larger.get(), data_.get(), capacity_);
     data_ = std::move(larger);
     capacity_ = wanted;
     return {};
@@ -96,7 +108,7 @@ class LoopExecution::Held {
     tensor_ = from;
     tensor_.dims = dims_.data();
     tensor_.data = bytes_.data();
-    if (from.byte_size != 0) std::memcpy(bytes_.data(), from.data, static_cast<size_t>(from.byte_size));
+    CopyInParts(bytes_.data(), from.data, static_cast<size_t>(from.byte_size));
     return {};
   }
 
@@ -115,8 +127,10 @@ class LoopExecution::Held {
     tensor_.data = bytes_.data();
     tensor_.byte_size = view.outer * view.inner;
     const auto* from = static_cast<const uint8_t*>(sequence.data) + static_cast<size_t>(index) * view.inner;
-    for (size_t o = 0; o < view.outer && view.inner != 0; ++o)
-      std::memcpy(bytes_.data() + o * view.inner, from + o * length * view.inner, view.inner);
+    if (view.inner == 0) return {};
+    ForEachPiece(view.outer, view.inner, [&](size_t o) {
+      CopyInParts(bytes_.data() + o * view.inner, from + o * length * view.inner, view.inner);
+    });
     return {};
   }
 
@@ -146,7 +160,7 @@ class LoopExecution::Collected {
     const std::optional<size_t> end = CheckedMultiply(size_, count_ + 1);
     if (!end) return Error(StatusCode::kResourceExhausted, "no memory for {} elements of {} bytes", count_ + 1, size_);
     DEPUTY_RETURN_IF_ERROR(bytes_.Grow(*end, budget));
-    if (size_ != 0) std::memcpy(bytes_.data() + count_ * size_, element.data, size_);
+    CopyInParts(bytes_.data() + count_ * size_, element.data, size_);
     ++count_;
     return {};
   }
@@ -170,11 +184,12 @@ class LoopExecution::Collected {
     if (count_ == 0 || size_ == 0) return {};
     DEPUTY_ASSIGN_OR_RETURN(const ByteView view, ViewAlong(shape_, axis, SizeOf(static_cast<DType>(dtype_))));
     auto* to = static_cast<uint8_t*>(target->data);
-    for (size_t i = 0; i < count_; ++i) {
+    ForEachPiece(count_, size_, [&](size_t i) {
       const size_t at = direction.reverse ? count_ - 1 - i : i;
-      for (size_t o = 0; o < view.outer; ++o)
-        std::memcpy(to + (o * count_ + at) * view.inner, bytes_.data() + i * size_ + o * view.inner, view.inner);
-    }
+      ForEachPiece(view.outer, view.inner, [&](size_t o) {
+        CopyInParts(to + (o * count_ + at) * view.inner, bytes_.data() + i * size_ + o * view.inner, view.inner);
+      });
+    });
     return {};
   }
 

@@ -21,8 +21,8 @@ CallDeadline::CallDeadline(const RemotePluginOptions& options, const CallDeadlin
   if (outer != nullptr && outer->end_ < end_) *this = *outer;
 }
 
-CallDeadline::CallDeadline(const RemotePluginOptions& options, const deputy_run_args& run)
-    : kind_(Kind::kRun), timeout_(options.run_timeout) {
+CallDeadline::CallDeadline(std::chrono::milliseconds timeout, const deputy_run_args& run)
+    : kind_(Kind::kRun), timeout_(timeout) {
   if (timeout_.count() != 0) end_ = Clock::now() + timeout_;
   if (run.deadline_ns == 0) return;
   const Clock::time_point deadline{std::chrono::nanoseconds(run.deadline_ns) + kAfterDeadline};

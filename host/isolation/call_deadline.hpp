@@ -16,8 +16,8 @@ class CallDeadline final : public TimeLimit {
  public:
   // Of a call that is not a run: call_timeout. `outer`, which may be null, is the limit of the run that needs the call.
   explicit CallDeadline(const RemotePluginOptions& options, const CallDeadline* outer = nullptr);
-  // Of a run, which may have neither a timeout nor a deadline.
-  CallDeadline(const RemotePluginOptions& options, const deputy_run_args& run);
+  // Of a run, which may have neither a timeout (0) nor a deadline.
+  CallDeadline(std::chrono::milliseconds timeout, const deputy_run_args& run);
 
   // Of a compilation. A step that is further than all before it starts call_timeout again, up to call_timeout_total.
   void Advance(uint32_t permille);

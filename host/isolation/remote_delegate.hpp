@@ -24,6 +24,7 @@
 #include "deputy/abi/ext/propose.h"
 #include "deputy/abi/ext/resize.h"
 #include "isolation/call.hpp"
+#include "isolation/run_limit.hpp"
 #include "isolation/run_transfer.hpp"
 #include "isolation/worker_link.hpp"
 
@@ -91,6 +92,7 @@ struct RemoteContext {
   const deputy_profile_sink* sink = nullptr;  // while profiling is on
   KnownPlaces places = {};
   KnownRun run = {};
+  RunLimit limit = {};
 
   static RemoteContext& Of(deputy_context* self) { return *reinterpret_cast<RemoteContext*>(self); }
 };

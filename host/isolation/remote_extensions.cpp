@@ -141,7 +141,9 @@ deputy_status* Compute(const deputy_delegate* self, const deputy_host* host, con
     scope.host = host;
     scope.graph = graph;
     scope.run = args;
-    CallDeadline limit(delegate.link().options(), *args);
+    const RemotePluginOptions& options = delegate.link().options();
+    const bool automatic = options.run_timeout == kAutomaticTimeout;
+    CallDeadline limit(automatic ? RunLimit().For(0, options.call_timeout) : options.run_timeout, *args);
     RunTransfer run(*args);
     KnownPlaces none;
     run.Find(delegate.link(), none, limit);

@@ -68,6 +68,7 @@ deputy_status* Resize(deputy_context* self, const deputy_resize_args* args, depu
   return ForHost(context.instance.host, [&] {
     std::unique_ptr<Received<Reply<WireNumber>>> number;
     CallResult result = CallObject(context.instance, Function::kResize, context.token, Whole(*args), {}, number);
+    if (!result.failed) RemoteContext::Of(self).limit.Reset();
     if (number != nullptr) *outcome = static_cast<deputy_resize_outcome>((*number)->payload.value);
     return result;
   });

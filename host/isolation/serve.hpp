@@ -22,7 +22,8 @@ struct RemotePluginOptions {
   // Patterns of variables that the process gets in a sandbox, beyond those of WorkerEnvironment.
   std::vector<std::string> environment = {};
   uint64_t memory_limit = 0;  // of what the process may hold, shared memory included, in bytes; 0: none
-  // For the load of the library, and for a call that is not a run; for runs, 0: none.
+  // For the load of the library, and for a call that is not a run; for runs, 0: none,
+  // kAutomaticTimeout: by the time of the first runs.
   std::chrono::milliseconds call_timeout{30000}, run_timeout{0};
   // For a compilation whose progress starts call_timeout again and again; call_timeout where that is longer.
   std::chrono::milliseconds call_timeout_total{600000};

@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/cancellation.hpp"
 #include "deputy/storage.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/grain.hpp"
@@ -243,17 +244,21 @@ void Unpack(DType dtype, const void* packed, int64_t count, void* bytes) {
   auto* to = static_cast<uint8_t*>(bytes);
   const bool is_signed = dtype == DType::kInt4 || dtype == DType::kInt2;
   const auto sign = static_cast<uint8_t>(is_signed ? 1U << (BitsOf(dtype) - 1) : 0U);
-  for (int64_t i = 0; i < count; ++i) {
-    const uint8_t code = CodeAt(dtype, packed, i);
-    to[i] = static_cast<uint8_t>((code & ~sign) - (code & sign));
-  }
+  InParts(count, kLongRow, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const uint8_t code = CodeAt(dtype, packed, i);
+      to[i] = static_cast<uint8_t>((code & ~sign) - (code & sign));
+    }
+  });
 }
 
 void Pack(DType dtype, const void* bytes, int64_t count, void* packed) {
   const auto* from = static_cast<const uint8_t*>(bytes);
   const size_t bits = BitsOf(dtype);
-  if (const size_t size = (static_cast<size_t>(count) * bits + 7) / 8; size != 0) std::memset(packed, 0, size);
-  for (int64_t i = 0; i < count; ++i) SetCode(dtype, packed, i, from[i]);
+  ZeroInParts(packed, (static_cast<size_t>(count) * bits + 7) / 8);
+  InParts(count, kLongRow, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) SetCode(dtype, packed, i, from[i]);
+  });
 }
 
 }  // namespace deputy::host

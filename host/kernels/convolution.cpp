@@ -332,7 +332,11 @@ void ConvolveTransposed(const ConvolutionShape& shape, const T* x, const T* weig
     T* columns = reinterpret_cast<T*>(memory);
     T* target = y + (image * group_filters + first) * out_size;
     for (int64_t f = 0; f < filters; ++f)
-      std::fill_n(target + f * out_size, out_size, bias == nullptr ? T(0) : bias[group * group_filters + first + f]);
+      InParts(out_size, kLongRow, [&](int64_t begin, int64_t end) {
+        std::fill(target + f * out_size + begin, target + f * out_size + end,
+                  bias == nullptr ? T(0) : bias[group * group_filters + first + f]);
+      });
+    if (CancellationScope* const scope = CancellationScope::Current(); scope != nullptr && scope->Ends()) return;
     InParts(in_size, tiles.columns, [&](int64_t begin, int64_t end) {
       linalg::GemmArgs<T> product = tiles.Product(shape, geometry, filters, end - begin);
       product.a = weights + (group * channels * group_filters + first) * taps;

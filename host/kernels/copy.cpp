@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/cancellation.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/grain.hpp"
 
 namespace deputy::host {
 namespace {
-
-// The least number of bytes for a thread: below this, waking another one costs more than it saves.
 
 // One run along the innermost dimension.
 template <class T>
@@ -37,7 +36,11 @@ void CopyRows(const StridedCopy& copy, const T* source, T* target, int64_t begin
     to += index[d] * copy.target_strides[d];
   }
   for (int64_t row = begin; row < end; ++row) {
-    CopyRow(source + from, copy.source_strides[outer], target + to, copy.target_strides[outer], copy.dims[outer]);
+    const int64_t source_step = copy.source_strides[outer], target_step = copy.target_strides[outer];
+    InParts(copy.dims[outer], kLongCopy / static_cast<int64_t>(sizeof(T)), [&](int64_t first, int64_t last) {
+      CopyRow(source + from + first * source_step, source_step, target + to + first * target_step, target_step,
+              last - first);
+    });
     for (size_t d = outer; d-- > 0;) {
       from += copy.source_strides[d];
       to += copy.target_strides[d];
@@ -104,6 +107,11 @@ void CopyBytes(const void* source, void* target, size_t bytes, ThreadPool& pool)
   pool.ParallelFor(static_cast<int64_t>(bytes), 4 * kGrainBytes, [&](int64_t begin, int64_t end) {
     std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
   });
+}
+
+void FillZero(void* target, size_t bytes, ThreadPool& pool) {
+  const char zero = 0;
+  Fill(&zero, target, static_cast<int64_t>(bytes), 1, pool);
 }
 
 void Fill(const void* value, void* target, int64_t count, size_t element_bytes, ThreadPool& pool) {

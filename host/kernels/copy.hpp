@@ -37,6 +37,9 @@ void CopyStrided(const StridedCopy& copy, const void* source, void* target, size
 // One contiguous copy of `bytes` bytes, by several threads if it is large.
 void CopyBytes(const void* source, void* target, size_t bytes, ThreadPool& pool);
 
+// Writes zeros.
+void FillZero(void* target, size_t bytes, ThreadPool& pool);
+
 // Writes `count` copies of the element at `value`.
 void Fill(const void* value, void* target, int64_t count, size_t element_bytes, ThreadPool& pool);
 

@@ -91,7 +91,7 @@ void NumbersForTruth(DType& dtype, ScatterReduction& reduction) {
 template <class T>
 void CombineSlice(ScatterReduction reduction, const T* from, int64_t count, T* to) {
   if (reduction == ScatterReduction::kReplace) {
-    std::copy_n(from, count, to);
+    CopyInParts(to, from, static_cast<size_t>(count) * sizeof(T));
   } else if (reduction == ScatterReduction::kAdd) {
     for (int64_t j = 0; j < count; ++j) to[j] = Combine(ScatterReduction::kAdd, to[j], from[j]);
   } else {
@@ -125,9 +125,15 @@ Status CheckIndex(int64_t index, int64_t extent, size_t axis) {
 }
 
 Status CheckIndices(const IndexList& indices, int64_t extent, size_t axis) {
-  const bool right = indices.dtype == DType::kInt32
-                         ? AllInside(static_cast<const int32_t*>(indices.data), indices.count, extent)
-                         : AllInside(static_cast<const int64_t*>(indices.data), indices.count, extent);
+  bool right = true;
+  InParts(indices.count, kLongRow, [&](int64_t begin, int64_t end) {
+    right = right && (indices.dtype == DType::kInt32
+                          ? AllInside(static_cast<const int32_t*>(indices.data) + begin, end - begin, extent)
+                          : AllInside(static_cast<const int64_t*>(indices.data) + begin, end - begin, extent));
+  });
+  // Where the run ends first, some may be wrong: nothing may be read by them.
+  if (const CancellationScope* const scope = CancellationScope::Current(); scope != nullptr && scope->stopped())
+    return Error(StatusCode::kCancelled, "the run has ended");
   if (right) return {};
   for (int64_t i = 0; i < indices.count; ++i) DEPUTY_RETURN_IF_ERROR(CheckIndex(indices[i], extent, axis));
   return {};
@@ -142,10 +148,13 @@ void Gather(const GatherExtents& extents, const IndexList& indices, const void* 
   pool.ParallelFor(extents.outer * indices.count, kGrainBytes / block + 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t row = i / indices.count * extents.extent + Resolve(indices[i % indices.count], extents.extent);
-      std::memcpy(to + i * block, from + row * block, static_cast<size_t>(block));
+      CopyInParts(to + i * block, from + row * block, static_cast<size_t>(block));
     }
   });
 }
+
+// Elements of a row between two checks whether the run ends.
+constexpr int64_t kGatherPart = 1 << 20;
 
 Status GatherElements(std::span<const int64_t> data_dims, std::span<const int64_t> index_dims, size_t axis,
                       const IndexList& indices, const void* data, void* target, size_t element_bytes,
@@ -163,8 +172,13 @@ Status GatherElements(std::span<const int64_t> data_dims, std::span<const int64_
           if (d != axis) base += rest % index_dims[d] * strides[d];
           rest /= index_dims[d];
         }
-        if (!GatherRow(from + base, positions + i * row, row, extent, strides[axis], step, to + i * row))
-          return outside.store(true, std::memory_order_relaxed);
+        InParts(row, kGatherPart, [&](int64_t from_place, int64_t to_place) {
+          const int64_t at = i * row + from_place;
+          if (!GatherRow(from + base + from_place * step, positions + at, to_place - from_place, extent, strides[axis],
+                         step, to + at))
+            outside.store(true, std::memory_order_relaxed);
+        });
+        if (outside.load(std::memory_order_relaxed)) return;
       }
     });
   };
@@ -202,7 +216,7 @@ Status GatherND(std::span<const int64_t> data_dims, const GatherTuples& tuples, 
         offset += index * strides[axis];
       }
       if (block != 0)
-        std::memcpy(to + i * block, from + offset * static_cast<int64_t>(element_bytes), static_cast<size_t>(block));
+        CopyInParts(to + i * block, from + offset * static_cast<int64_t>(element_bytes), static_cast<size_t>(block));
     }
   };
   pool.ParallelFor(tuples.batches * tuples.tuples_per_batch, kGrainBytes / std::max<int64_t>(block, 16) + 1, gather);

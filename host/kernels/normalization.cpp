@@ -140,22 +140,25 @@ void NormalizeResponse(const ChannelShape& shape, const ResponseNormalization& h
         const int64_t channel = p % shape.channels;
         const int64_t first = std::max<int64_t>(0, channel - (how.window - 1) / 2);
         const int64_t last = std::min(shape.channels - 1, channel + how.window / 2);
-        T* sums = y + p * shape.size;
-        std::fill_n(sums, shape.size, T(0));
-        for (int64_t c = first; c <= last; ++c) {
-          const T* neighbour = x + (p - channel + c) * shape.size;
-          for (int64_t i = 0; i < shape.size; ++i) sums[i] += neighbour[i] * neighbour[i];
-        }
-        const T* own = x + p * shape.size;
-        for (int64_t i = 0; i < shape.size; ++i) {
-          const T base = bias + alpha * sums[i];
-          if (three_quarters) {
-            const T root = std::sqrt(base);
-            sums[i] = own[i] / (root * std::sqrt(root));
-          } else {
-            sums[i] = own[i] / std::pow(base, beta);
+        const int64_t part = std::max<int64_t>(1, kMostSquares / std::max<int64_t>(1, last - first + 1));
+        InParts(shape.size, part, [&](int64_t low, int64_t high) {
+          T* sums = y + p * shape.size;
+          std::fill(sums + low, sums + high, T(0));
+          for (int64_t c = first; c <= last; ++c) {
+            const T* neighbour = x + (p - channel + c) * shape.size;
+            for (int64_t i = low; i < high; ++i) sums[i] += neighbour[i] * neighbour[i];
           }
-        }
+          const T* own = x + p * shape.size;
+          for (int64_t i = low; i < high; ++i) {
+            const T base = bias + alpha * sums[i];
+            if (three_quarters) {
+              const T root = std::sqrt(base);
+              sums[i] = own[i] / (root * std::sqrt(root));
+            } else {
+              sums[i] = own[i] / std::pow(base, beta);
+            }
+          }
+        });
       }
     });
   });

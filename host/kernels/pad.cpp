@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/cancellation.hpp"
 #include "kernels/copy.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/grain.hpp"
@@ -19,36 +20,36 @@ struct CopyRun {
 };
 CopyRun LongestRun(const int64_t* map, int64_t count) {
   CopyRun longest{0, 1};
-  for (int64_t begin = 0; begin < count;) {
-    int64_t end = begin + 1;
-    while (end < count && map[end] == map[end - 1] + 1) ++end;
-    if (end - begin > longest.end - longest.begin) longest = {begin, end};
-    begin = end;
-  }
+  int64_t begin = 0;  // of the present run
+  InParts(count, kLongRow, [&](int64_t first, int64_t last) {
+    for (int64_t i = std::max<int64_t>(first, 1); i < last; ++i) {
+      if (map[i] != map[i - 1] + 1) begin = i;
+      if (i + 1 - begin > longest.end - longest.begin) longest = {begin, i + 1};
+    }
+  });
   return longest;
 }
 
 }  // namespace
 
 void MapPadding(PadSource source, int64_t before, int64_t first, int64_t kept, std::span<int64_t> map) {
-  for (size_t i = 0; i < map.size(); ++i) {
-    const int64_t at = static_cast<int64_t>(i) - before;
-    int64_t inside = 0;
+  const auto inside = [&](int64_t at) -> int64_t {
     switch (source) {
-      case PadSource::kEdge: inside = std::clamp<int64_t>(at, 0, kept - 1); break;
-      case PadSource::kWrap: inside = Remainder(at, kept); break;
+      case PadSource::kEdge: return std::clamp<int64_t>(at, 0, kept - 1);
+      case PadSource::kWrap: return Remainder(at, kept);
       case PadSource::kReflect: {
         // Reflected at both ends without repeating them: periodic with this period.
         const int64_t period = 2 * (kept - 1);
-        if (period > 0) {
-          inside = Remainder(at, period);
-          inside = std::min(inside, period - inside);
-        }
-        break;
+        if (period <= 0) return 0;
+        const int64_t rest = Remainder(at, period);
+        return std::min(rest, period - rest);
       }
     }
-    map[i] = first + inside;
-  }
+    return 0;
+  };
+  InParts(static_cast<int64_t>(map.size()), 1 << 18, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) map[static_cast<size_t>(i)] = first + inside(i - before);
+  });
 }
 
 void PadByMaps(std::span<const int64_t> source_dims, std::span<const int64_t> target_dims, const int64_t* maps,
@@ -65,7 +66,10 @@ void PadByMaps(std::span<const int64_t> source_dims, std::span<const int64_t> ta
     first.push_back(offset);
     offset += extent;
   }
+  constexpr int64_t kLongPart = 1 << 20;  // elements between two checks whether the run ends
   const int64_t row = target_dims[last];
+  const CancellationScope* const scope = CancellationScope::Current();
+  if (scope != nullptr && scope->stopped()) return;  // the maps are incomplete
   const CopyRun run = LongestRun(maps + first[last], row);
   DispatchSize(element_bytes, [&](auto tag) {
     using T = typename decltype(tag)::Type;
@@ -82,9 +86,12 @@ void PadByMaps(std::span<const int64_t> source_dims, std::span<const int64_t> ta
         for (size_t d = 0; d < last; ++d) base += maps[first[d] + index[d]] * strides[d];
         const T* from = static_cast<const T*>(source) + base;
         T* to = static_cast<T*>(target) + i * row;
-        for (int64_t j = 0; j < run.begin; ++j) to[j] = from[map[j]];
-        std::memcpy(to + run.begin, from + map[run.begin], static_cast<size_t>(run.end - run.begin) * sizeof(T));
-        for (int64_t j = run.end; j < row; ++j) to[j] = from[map[j]];
+        const auto look_up = [&](int64_t low, int64_t high) {
+          for (int64_t j = low; j < high; ++j) to[j] = from[map[j]];
+        };
+        InParts(run.begin, kLongPart, look_up);
+        CopyInParts(to + run.begin, from + map[run.begin], static_cast<size_t>(run.end - run.begin) * sizeof(T));
+        InParts(row - run.end, kLongPart, [&](int64_t low, int64_t high) { look_up(run.end + low, run.end + high); });
         for (size_t d = last; d-- > 0;) {
           if (++index[d] < target_dims[d]) break;
           index[d] = 0;

@@ -323,8 +323,10 @@ bool IsDoneWithoutElements(const PoolShape& shape, T value, T* y, int64_t* indic
   const int64_t outputs = shape.planes * Product(shape.out, shape.window.rank);
   if (outputs == 0) return true;
   if (Product(shape.in, shape.window.rank) != 0) return false;
-  std::fill_n(y, outputs, value);
-  if (indices != nullptr) std::fill_n(indices, outputs, int64_t{-1});
+  InParts(outputs, kLongRow, [&](int64_t begin, int64_t end) {
+    std::fill(y + begin, y + end, value);
+    if (indices != nullptr) std::fill(indices + begin, indices + end, int64_t{-1});
+  });
   return true;
 }
 
@@ -345,8 +347,11 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
         one.x = x + plane * in_size;
         one.y = y + plane * out_size;
         PoolPlane(one, most_taps);
-        for (int64_t row = 0; may_have_empty_windows && row < one.out[0]; ++row)
-          FillEmptyWindows(shape, RowWindow(shape, row), one.y + row * one.out[1]);
+        InParts(may_have_empty_windows ? one.out[0] : 0,
+                std::max<int64_t>(1, kLongRow / std::max<int64_t>(1, one.out[1])), [&](int64_t first, int64_t stop) {
+                  for (int64_t row = first; row < stop; ++row)
+                    FillEmptyWindows(shape, RowWindow(shape, row), one.y + row * one.out[1]);
+                });
       });
       return;
     }
@@ -426,7 +431,10 @@ void AveragePool(const PoolShape& shape, const T* x, T* y, PoolDivisor divisor, 
         one.x = x + plane * in_size;
         one.y = y + plane * out_size;
         PoolPlane(one, most_taps);
-        for (int64_t row = 0; row < one.out[0]; ++row) DivideRow(shape, row, divisor, one.y + row * one.out[1]);
+        InParts(one.out[0], std::max<int64_t>(1, kLongRow / std::max<int64_t>(1, one.out[1])),
+                [&](int64_t first, int64_t stop) {
+                  for (int64_t row = first; row < stop; ++row) DivideRow(shape, row, divisor, one.y + row * one.out[1]);
+                });
       });
       return;
     }

@@ -234,7 +234,8 @@ void ReduceWith(const ReducePlan& plan, const void* source, void* target, Thread
   const T* from = static_cast<const T*>(source);
   T* to = static_cast<T*>(target);
   if (plan.reduced.count == 0) {
-    std::fill_n(to, plan.kept.count, A().Finish(0));
+    const T result = A().Finish(0);
+    Fill(&result, to, plan.kept.count, sizeof result, pool);
     return;
   }
   constexpr int64_t kElements = 16384;  // of the source, the least number for a thread
@@ -334,9 +335,8 @@ bool Reduce(ReduceOp op, DType dtype, const ReducePlan& plan, const void* source
   const ReduceFunction function = FindReduce(op, dtype);
   if (function == nullptr) return false;
   if (dtype == DType::kBool && plan.reduced.count == 0)
-    std::memset(target, op == ReduceOp::kMin ? 1 : 0, static_cast<size_t>(plan.kept.count));
-  else
-    function(plan, source, target, pool);
+    return Fill(op == ReduceOp::kMin ? "\1" : "\0", target, plan.kept.count, 1, pool), true;
+  function(plan, source, target, pool);
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/cancellation.hpp"
 #include "kernels/copy.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/grain.hpp"
@@ -72,6 +73,23 @@ double Support(const ResizeMethod& method, const ResizeAxis& axis) {
   return (method.mode == ResizeMode::kCubic ? 2 : 1) * Stretch(method, axis);
 }
 
+// Elements of work between two checks whether the run ends.
+constexpr int64_t kResizePart = 1 << 18;
+
+// Calls fn(position) for the outputs of an axis, which takes so many steps each, until the run ends.
+template <class F>
+void ForEachPosition(const ResizeAxis& axis, int64_t steps, F&& fn) {
+  InParts(axis.output, std::max<int64_t>(1, kResizePart / std::max<int64_t>(1, steps)),
+          [&](int64_t begin, int64_t end) {
+            for (int64_t position = begin; position < end; ++position) fn(position);
+          });
+}
+
+bool Stopped() {
+  const CancellationScope* const scope = CancellationScope::Current();
+  return scope != nullptr && scope->stopped();
+}
+
 }  // namespace
 
 bool ResizeChanges(const ResizeMethod& method, const ResizeAxis& axis) {
@@ -91,7 +109,7 @@ template <class T>
 void ResizeWeights(const ResizeMethod& method, const ResizeAxis& axis, int64_t* neighbours, T* weights) {
   const int64_t taps = ResizeTaps(method, axis);
   const double stretch = Stretch(method, axis), a = static_cast<double>(method.cubic_coefficient);
-  for (int64_t position = 0; position < axis.output; ++position) {
+  ForEachPosition(axis, taps, [&](int64_t position) {
     const double x = static_cast<double>(Near(axis, Coordinate(method.coordinates, axis, position)));
     const int64_t first = static_cast<int64_t>(std::floor(x)) + 1 - taps / 2;
     double sum = 0;
@@ -106,60 +124,61 @@ void ResizeWeights(const ResizeMethod& method, const ResizeAxis& axis, int64_t* 
       weight[k] = static_cast<T>(value);
       sum += value;
     }
-    if (sum == 0 || (!method.exclude_outside && stretch == 1.0)) continue;  // plain filters have the sum one
+    if (sum == 0 || (!method.exclude_outside && stretch == 1.0)) return;  // plain filters have the sum one
     for (int64_t k = 0; k < taps; ++k) weight[k] = static_cast<T>(static_cast<double>(weight[k]) / sum);
-  }
+  });
 }
 
 template void ResizeWeights<float>(const ResizeMethod&, const ResizeAxis&, int64_t*, float*);
 template void ResizeWeights<double>(const ResizeMethod&, const ResizeAxis&, int64_t*, double*);
 
 void ResizeNeighbours(const ResizeMethod& method, const ResizeAxis& axis, int64_t* neighbours) {
-  for (int64_t position = 0; position < axis.output; ++position) {
+  ForEachPosition(axis, 1, [&](int64_t position) {
     const float x = Near(axis, Coordinate(method.coordinates, axis, position));
     neighbours[position] = std::clamp<int64_t>(Nearest(method.nearest, axis, x), 0, axis.input - 1);
-  }
+  });
 }
 
 void ResizeOutside(const ResizeMethod& method, const ResizeAxis& axis, uint8_t* outside) {
-  for (int64_t position = 0; position < axis.output; ++position) {
+  ForEachPosition(axis, 1, [&](int64_t position) {
     const float x = Coordinate(method.coordinates, axis, position);
     outside[position] = !(x >= 0 && x <= static_cast<float>(axis.input - 1));
-  }
+  });
 }
 
 namespace {
 
 template <class T>
-void ResizeRow(const ResizeExtents& extents, int64_t taps, const int64_t* neighbours, const T* weights, const T* from,
+void ResizeRow(int64_t begin, int64_t end, int64_t taps, const int64_t* neighbours, const T* weights, const T* from,
                T* to) {
   if (taps == 2) {
-    for (int64_t i = 0; i < extents.output; ++i)
+    for (int64_t i = begin; i < end; ++i)
       to[i] = from[neighbours[2 * i]] * weights[2 * i] + from[neighbours[2 * i + 1]] * weights[2 * i + 1];
     return;
   }
-  for (int64_t i = 0; i < extents.output; ++i) {
+  for (int64_t i = begin; i < end; ++i) {
     T sum = 0;
     for (int64_t k = i * taps; k < (i + 1) * taps; ++k) sum += from[neighbours[k]] * weights[k];
     to[i] = sum;
   }
 }
 
-// One output row as the weighted sum of input rows.
+// The part [begin, end) of an output row as the weighted sum of input rows.
 template <class T>
-void MixRows(int64_t inner, int64_t taps, const int64_t* neighbours, const T* weights, const T* from, T* to) {
+void MixRows(int64_t inner, int64_t begin, int64_t end, int64_t taps, const int64_t* neighbours, const T* weights,
+             const T* from, T* to) {
   if (taps == 2) {
     const T *a = from + neighbours[0] * inner, *b = from + neighbours[1] * inner;
     const T first = weights[0], second = weights[1];
-    for (int64_t i = 0; i < inner; ++i) to[i] = a[i] * first + b[i] * second;
+    for (int64_t i = begin; i < end; ++i) to[i] = a[i] * first + b[i] * second;
     return;
   }
-  std::fill_n(to, inner, T{0});
+  std::fill(to + begin, to + end, T{0});
   for (int64_t k = 0; k < taps; ++k) {
     const T* row = from + neighbours[k] * inner;
     const T weight = weights[k];
     if (weight == 0) continue;
-    for (int64_t i = 0; i < inner; ++i) to[i] += row[i] * weight;
+    for (int64_t i = begin; i < end; ++i) to[i] += row[i] * weight;
   }
 }
 
@@ -171,9 +190,11 @@ void RepeatRow(const T* from, T* to, int64_t count) {
 }
 
 bool Repeats(const int64_t* map, int64_t count, int64_t factor) {
-  for (int64_t i = 0; i < count; ++i)
-    if (map[i] != i / factor) return false;
-  return true;
+  bool repeats = true;
+  InParts(count, kResizePart, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end && repeats; ++i) repeats = map[i] == i / factor;
+  });
+  return repeats;
 }
 
 }  // namespace
@@ -181,22 +202,28 @@ bool Repeats(const int64_t* map, int64_t count, int64_t factor) {
 template <class T>
 void ResizeAlong(const ResizeExtents& extents, int64_t taps, const int64_t* neighbours, const T* weights,
                  const T* source, T* target, ThreadPool& pool) {
-  if (extents.outer * extents.output * extents.inner == 0) return;
+  if (extents.outer * extents.output * extents.inner == 0 || Stopped()) return;  // stopped: no list is complete
   if (extents.inner == 1) {
     pool.ParallelFor(extents.outer, kGrainElements / (extents.output * taps) + 1, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row)
-        ResizeRow(extents, taps, neighbours, weights, source + row * extents.input, target + row * extents.output);
+        InParts(extents.output, std::max<int64_t>(1, kResizePart / taps), [&](int64_t first, int64_t last) {
+          ResizeRow(first, last, taps, neighbours, weights, source + row * extents.input,
+                    target + row * extents.output);
+        });
     });
     return;
   }
-  pool.ParallelFor(extents.outer * extents.output, kGrainElements / (extents.inner * taps) + 1,
-                   [&](int64_t begin, int64_t end) {
-                     for (int64_t row = begin; row < end; ++row) {
-                       const int64_t outer = row / extents.output, position = row % extents.output;
-                       MixRows(extents.inner, taps, neighbours + position * taps, weights + position * taps,
-                               source + outer * extents.input * extents.inner, target + row * extents.inner);
-                     }
-                   });
+  pool.ParallelFor(
+      extents.outer * extents.output, kGrainElements / (extents.inner * taps) + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+          const int64_t outer = row / extents.output, position = row % extents.output;
+          const int64_t part = std::max<int64_t>(1, kResizePart * 4 / taps);
+          InParts(extents.inner, part, [&](int64_t first, int64_t last) {
+            MixRows(extents.inner, first, last, taps, neighbours + position * taps, weights + position * taps,
+                    source + outer * extents.input * extents.inner, target + row * extents.inner);
+          });
+        }
+      });
 }
 
 template void ResizeAlong<float>(const ResizeExtents&, int64_t, const int64_t*, const float*, const float*, float*,
@@ -216,6 +243,7 @@ void ResizeByMaps(std::span<const int64_t> source_dims, std::span<const int64_t>
     first.push_back(offset);
     offset += extent;
   }
+  if (Stopped()) return;  // the maps are incomplete
   for (size_t d = 0; d < last; ++d) rows *= target_dims[d];
   const SmallDims strides = DenseStrides(source_dims);
   const int64_t row = target_dims[last], length = source_dims[last];
@@ -234,15 +262,19 @@ void ResizeByMaps(std::span<const int64_t> source_dims, std::span<const int64_t>
         const T* from = static_cast<const T*>(source) + base;
         T* to = static_cast<T*>(target) + i * row;
         if (base == before) {
-          std::memcpy(to, to - row, static_cast<size_t>(row) * sizeof(T));
+          CopyInParts(to, to - row, static_cast<size_t>(row) * sizeof(T));
         } else if (factor == 1) {
-          std::memcpy(to, from, static_cast<size_t>(row) * sizeof(T));
+          CopyInParts(to, from, static_cast<size_t>(row) * sizeof(T));
         } else if (factor == 2) {
-          RepeatRow<2>(from, to, length);
+          InParts(length, kResizePart,
+                  [&](int64_t low, int64_t high) { RepeatRow<2>(from + low, to + 2 * low, high - low); });
         } else if (factor == 4) {
-          RepeatRow<4>(from, to, length);
+          InParts(length, kResizePart,
+                  [&](int64_t low, int64_t high) { RepeatRow<4>(from + low, to + 4 * low, high - low); });
         } else {
-          for (int64_t j = 0; j < row; ++j) to[j] = from[map[j]];
+          InParts(row, kResizePart, [&](int64_t low, int64_t high) {
+            for (int64_t j = low; j < high; ++j) to[j] = from[map[j]];
+          });
         }
         before = base;
       }
@@ -258,19 +290,21 @@ void FillOutside(std::span<const int64_t> dims, const uint8_t* outside, const vo
     using T = typename decltype(tag)::Type;
     T filler;
     std::memcpy(&filler, value, sizeof filler);
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t rest = i;
-      const uint8_t* end = outside;
-      for (const int64_t extent : dims) end += extent;
-      for (size_t d = dims.size(); d-- > 0;) {
-        end -= dims[d];
-        if (end[rest % dims[d]] != 0) {
-          static_cast<T*>(target)[i] = filler;
-          break;
+    InParts(count, kResizePart, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
+        int64_t rest = i;
+        const uint8_t* end = outside;
+        for (const int64_t extent : dims) end += extent;
+        for (size_t d = dims.size(); d-- > 0;) {
+          end -= dims[d];
+          if (end[rest % dims[d]] != 0) {
+            static_cast<T*>(target)[i] = filler;
+            break;
+          }
+          rest /= dims[d];
         }
-        rest /= dims[d];
       }
-    }
+    });
   });
 }
 

@@ -135,9 +135,13 @@ void HardmaxColumns(const AxisView& view, const T* source, T* target, int64_t be
     const int64_t base = at / view.inner * view.extent * view.inner + at % view.inner;
     const T* from = source + base;
     int64_t best = 0;
-    for (int64_t k = 1; k < view.extent; ++k)
-      if (from[k * view.inner] > from[best * view.inner]) best = k;
-    for (int64_t k = 0; k < view.extent; ++k) target[base + k * view.inner] = k == best ? T{1} : T{0};
+    InParts(view.extent, kLongRow, [&](int64_t first, int64_t last) {
+      for (int64_t k = first; k < last; ++k)
+        if (from[k * view.inner] > from[best * view.inner]) best = k;
+    });
+    InParts(view.extent, kLongRow, [&](int64_t first, int64_t last) {
+      for (int64_t k = first; k < last; ++k) target[base + k * view.inner] = k == best ? T{1} : T{0};
+    });
   }
 }
 
@@ -171,15 +175,17 @@ void CumulativeSumRange(const AxisView& view, bool exclusive, bool reverse, cons
     int64_t offset = begin / view.inner * view.extent * view.inner + column;
     if (reverse) offset += (view.extent - 1) * view.inner;
     Sum sums[kBlock] = {};
-    for (int64_t k = 0; k < view.extent; ++k, offset += step) {
-      const T* from = source + offset;
-      T* to = target + offset;
-      for (int64_t i = 0; i < width; ++i) {
-        const Sum next = sums[i] + static_cast<Sum>(from[i]);
-        to[i] = static_cast<T>(exclusive ? sums[i] : next);
-        sums[i] = next;
+    InParts(view.extent, kLongRow / kBlock, [&](int64_t first, int64_t last) {
+      for (int64_t k = first; k < last; ++k, offset += step) {
+        const T* from = source + offset;
+        T* to = target + offset;
+        for (int64_t i = 0; i < width; ++i) {
+          const Sum next = sums[i] + static_cast<Sum>(from[i]);
+          to[i] = static_cast<T>(exclusive ? sums[i] : next);
+          sums[i] = next;
+        }
       }
-    }
+    });
     begin += width;
   }
   for (int64_t at = begin; at < end; ++at) {

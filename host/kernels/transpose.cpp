@@ -4,6 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/cancellation.hpp"
 #include "kernels/copy.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/grain.hpp"
@@ -12,6 +13,7 @@ namespace deputy::host {
 namespace {
 
 constexpr int64_t kTransposeTile = 16;
+constexpr int64_t kTransposePart = 1 << 18;  // columns between two checks whether the run ends; whole tiles
 
 // A matrix: `rows` follow the source's innermost dimension (source stride 1), columns the target's (target stride 1).
 struct Plane {
@@ -64,13 +66,17 @@ template <class T>
 void TransposePlane(const Plane& plane, const T* source, T* target, int64_t row_begin, int64_t row_end) {
   if (row_end - row_begin == 2 && plane.source_column_stride == 2) {
     T* const first = target + row_begin * plane.target_row_stride;
-    SplitPairs(source + row_begin, first, first + plane.target_row_stride, plane.columns);
+    InParts(plane.columns, kTransposePart, [&](int64_t begin, int64_t end) {
+      SplitPairs(source + row_begin + 2 * begin, first + begin, first + plane.target_row_stride + begin, end - begin);
+    });
     return;
   }
   for (int64_t r = row_begin; r < row_end; r += kTransposeTile) {
     const int64_t r_end = std::min(r + kTransposeTile, row_end);
-    for (int64_t c = 0; c < plane.columns; c += kTransposeTile)
-      TransposeTile(plane, source, target, r, r_end, c, std::min(c + kTransposeTile, plane.columns));
+    InParts(plane.columns, kTransposePart, [&](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; c += kTransposeTile)
+        TransposeTile(plane, source, target, r, r_end, c, std::min(c + kTransposeTile, end));
+    });
   }
 }
 

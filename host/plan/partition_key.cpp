@@ -27,6 +27,22 @@ class KeyMaker {
     return digester_.Finish();
   }
 
+  Digest MakeWhole() {
+    AddValues(graph_.captured);
+    AddValues(graph_.inputs);
+    digester_.AddNumber(graph_.nodes.size());
+    for (const Node& node : graph_.nodes) {
+      AddNode(node);
+      digester_.AddNumber(node.regions.size());
+      for (const Region& region : node.regions) {
+        AddValues(region.captures);
+        digester_.AddText(region.name).Add(GraphKey(*region.body));
+      }
+    }
+    AddValues(graph_.outputs);
+    return digester_.Finish();
+  }
+
  private:
   void AddNode(const Node& node) {
     const auto bytes = node.primitive.bytes();
@@ -74,6 +90,12 @@ class KeyMaker {
 };
 
 }  // namespace
+
+Digest FaultKey(const Graph& graph, const PartitionSpec& partition) {
+  return KeyMaker(graph, "deputy fault", nullptr).Make(partition);
+}
+
+Digest GraphKey(const Graph& graph) { return KeyMaker(graph, "deputy graph", nullptr).MakeWhole(); }
 
 Digest PartitionKey(const Graph& graph, const PartitionSpec& partition, const DelegateIdentity& maker) {
   KeyMaker key(graph, "deputy blob", nullptr);

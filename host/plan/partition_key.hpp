@@ -16,4 +16,9 @@ Digest PartitionKey(const Graph& graph, const PartitionSpec& partition, const De
 // much less time than reading their elements; null: there is none.
 Digest VerdictKey(const Graph& graph, const PartitionSpec& partition, const Digest& delegate, const Digest* model);
 
+// The same for what is kept about faults of plugins with the partition.
+Digest FaultKey(const Graph& graph, const PartitionSpec& partition);
+// Covers a whole graph, the bodies of its regions included.
+Digest GraphKey(const Graph& graph);
+
 }  // namespace deputy::host

@@ -306,13 +306,27 @@ class EngineBuilder {
     options.spin = entry.spin;
     if (engine_->arenas == nullptr) engine_->arenas = SharedArenas::Make();
     options.arenas = engine_->arenas;
-    const auto quarantine = [config = state_.config, file](const std::string& faults) {
+    // The bytes that were opened, in the records as they are now; nothing where others are there now.
+    const auto with_records = [config = state_.config, file](auto use) {
       const auto bytes = PluginFile::Open(file.path);
       if (RejectionOf(bytes) != nullptr || std::get<0>(bytes)->identity() != file.identity) return;
-      RecordsOf(config, true)
-          ->Quarantine(*std::get<0>(bytes), file.path, file.manifest.id, {RejectReason::kFailedInUse, faults});
+      use(*RecordsOf(config, true), *std::get<0>(bytes));
     };
-    return IsolatedDelegate::Open(file, request, options, quarantine);
+    FaultHandling faults;
+    faults.give_up = [with_records, file](const std::string& text) {
+      with_records([&](PluginRecords& records, const PluginFile& bytes) {
+        records.Quarantine(bytes, file.path, file.manifest.id, {RejectReason::kFailedInUse, text});
+      });
+    };
+    faults.keep = [with_records, file](const FaultRecord& fault) {
+      std::optional<std::vector<FaultRecord>> all;
+      with_records([&](PluginRecords& records, const PluginFile& bytes) {
+        all = records.AddFault(bytes, file.path, file.manifest.id, fault);
+      });
+      return all;
+    };
+    with_records([&](PluginRecords& records, const PluginFile& bytes) { faults.known = records.Faults(bytes); });
+    return IsolatedDelegate::Open(file, request, options, std::move(faults));
   }
 
   // Custom-operator kernels: for nodes that no delegate supports and the CPU does not know.

@@ -114,13 +114,14 @@ Entry EntryFromConfig(const DelegateConfig& config) {
   entry.isolation = *config.isolation;
   entry.call_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.call_timeout);
   entry.call_timeout_total = std::chrono::ceil<std::chrono::milliseconds>(*config.call_timeout_total);
-  entry.run_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.timeout);
+  entry.run_timeout =
+      *config.timeout == kAutomatic ? kAutomaticTimeout : std::chrono::ceil<std::chrono::milliseconds>(*config.timeout);
   entry.spin = *config.spin;
   entry.memory_limit = static_cast<uint64_t>(config.memory_limit->count);
   const DelegateConfig defaults;
   if (*config.spin != *defaults.spin) entry.spin_origin = config.spin.origin;
   if (*config.memory_limit != *defaults.memory_limit) entry.limit = config.memory_limit.origin;
-  if (*config.timeout != *defaults.timeout) entry.limit = config.timeout.origin;
+  if (config.timeout->count() > 0) entry.limit = config.timeout.origin;
   if (*config.call_timeout_total != *defaults.call_timeout_total) entry.limit = config.call_timeout_total.origin;
   if (*config.call_timeout != *defaults.call_timeout) entry.call_limit = config.call_timeout.origin;
   entry.tolerance = {*config.verify.rtol, *config.verify.atol, *config.verify.atol_scale, *config.verify.outliers};

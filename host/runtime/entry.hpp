@@ -10,6 +10,7 @@
 #include "config/config.hpp"
 #include "deputy/compare.hpp"
 #include "deputy/context.hpp"
+#include "isolation/run_limit.hpp"
 #include "partition/placement.hpp"
 #include "plan/health.hpp"
 #include "plugin/discovery/registry.hpp"
@@ -31,8 +32,8 @@ struct Entry {
   ToleranceSettings tolerance;
   Isolation isolation = Isolation::kAuto;
   uint64_t memory_limit = 0;  // of its process, in bytes; 0: none
-  // No limit of runs: 0, and only where it is isolated.
-  std::chrono::milliseconds call_timeout = std::chrono::seconds(30), run_timeout{};
+  // Of runs only where it is isolated; 0: no limit.
+  std::chrono::milliseconds call_timeout = std::chrono::seconds(30), run_timeout = kAutomaticTimeout;
   std::chrono::milliseconds call_timeout_total = std::chrono::minutes(10);
   std::chrono::nanoseconds spin = std::chrono::microseconds(50);  // of both sides of a run, where it is isolated
   Origin spin_origin;                                             // none where it is the default

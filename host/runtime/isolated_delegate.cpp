@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/log.hpp"
+#include "plan/partition_key.hpp"
 #include "plugin/proxy/delegate_proxy.hpp"
 
 namespace deputy::host {
@@ -19,26 +20,75 @@ struct Claim {
 
 Status WorkerEnded() { return Status(StatusCode::kDeviceLost, "its worker process has ended"); }
 
+// One call to a worker that has content in work.
+class InWork {
+ public:
+  InWork(DelegateWorker& delegate, const ServedDelegate& worker, const WorkContent& content)
+      : delegate_(delegate), worker_(worker), content_(content) {
+    worker.calls->running.fetch_add(1, std::memory_order_relaxed);
+  }
+  ~InWork() { worker_.calls->running.fetch_sub(1, std::memory_order_relaxed); }
+  InWork(const InWork&) = delete;
+  InWork& operator=(const InWork&) = delete;
+
+  // What the call has returned. If it has failed because the worker ended, that counts as a fault with the content.
+  template <class R>
+  R Done(R result, bool kept = true) {
+    if (!result.ok() && worker_.has_ended()) delegate_.CountFault(worker_, content_, kept);
+    return result;
+  }
+
+ private:
+  DelegateWorker& delegate_;
+  const ServedDelegate& worker_;
+  const WorkContent& content_;
+};
+
+// A content that lives as long as its users.
+struct KeptContent {
+  KeptContent(std::shared_ptr<const GraphView> of_view, PartitionSpec of_partition)
+      : view(std::move(of_view)), partition(std::move(of_partition)), content(view.get(), &partition) {}
+
+  const std::shared_ptr<const GraphView> view;
+  const PartitionSpec partition;  // its claim only says that it had one
+  const WorkContent content;
+};
+
 class IsolatedContext final : public ExecutionContext {
  public:
-  IsolatedContext(std::shared_ptr<const ServedDelegate> worker, std::unique_ptr<ExecutionContext> context)
-      : worker_(std::move(worker)), context_(std::move(context)) {}
+  IsolatedContext(std::shared_ptr<DelegateWorker> delegate, std::shared_ptr<const ServedDelegate> worker,
+                  std::shared_ptr<const WorkContent> content, std::unique_ptr<ExecutionContext> context)
+      : delegate_(std::move(delegate)),
+        worker_(std::move(worker)),
+        content_(std::move(content)),
+        number_(worker_->calls->Register(content_)),
+        context_(std::move(context)) {}
 
   Status Execute(const RunArgs& args) override {
     was_lost_before_ = worker_->has_ended();
-    return was_lost_before_ ? WorkerEnded() : context_->Execute(args);
+    if (was_lost_before_) return WorkerEnded();
+    InWork work(*delegate_, *worker_, *content_);
+    worker_->calls->last_run.store(number_, std::memory_order_relaxed);
+    Status status = context_->Execute(args);
+    // A run that had to end by the limit of its caller is no proof against the plugin in other processes.
+    if (!status.ok()) return work.Done(std::move(status), args.cancellation == nullptr || !args.cancellation->Due());
+    return status;
   }
   bool was_lost_before() const override { return was_lost_before_; }
   bool ended_its_process() const override { return !was_lost_before_ && !worker_->own_fault().empty(); }
   Result<ResizeOutcome> Resize(std::span<const deputy_tensor* const> inputs,
                                std::span<const deputy_tensor* const> outputs) override {
-    return context_->Resize(inputs, outputs);
+    InWork work(*delegate_, *worker_, *content_);
+    return work.Done(context_->Resize(inputs, outputs));
   }
   Status SetProfiling(bool on) override { return context_->SetProfiling(on); }
   void TakeEvents(std::vector<ProfileEvent>& into) override { context_->TakeEvents(into); }
 
  private:
+  const std::shared_ptr<DelegateWorker> delegate_;
   const std::shared_ptr<const ServedDelegate> worker_;
+  const std::shared_ptr<const WorkContent> content_;
+  const uint64_t number_;
   const std::unique_ptr<ExecutionContext> context_;
   bool was_lost_before_ = false;
 };
@@ -50,16 +100,18 @@ class IsolatedExecutable final : public Executable {
                      std::shared_ptr<const Executable> made, std::shared_ptr<const GraphView> view,
                      PartitionSpec partition)
       : delegate_(std::move(delegate)),
-        view_(std::move(view)),
-        partition_(std::move(partition)),
+        kept_(std::make_shared<const KeptContent>(std::move(view), std::move(partition))),
         worker_(std::move(worker)),
         made_(std::move(made)) {}
 
   Result<std::unique_ptr<ExecutionContext>> CreateContext() const override {
     const auto lock = delegate_->loading();
     DEPUTY_RETURN_IF_ERROR(Renew());
-    DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<ExecutionContext> context, made_->CreateContext());
-    return std::unique_ptr<ExecutionContext>(new IsolatedContext(worker_, std::move(context)));
+    InWork work(*delegate_, *worker_, kept_->content);
+    DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<ExecutionContext> context, work.Done(made_->CreateContext()));
+    std::shared_ptr<const WorkContent> content(kept_, &kept_->content);
+    return std::unique_ptr<ExecutionContext>(
+        new IsolatedContext(delegate_, worker_, std::move(content), std::move(context)));
   }
   bool reads_shared_memory() const override { return true; }
   Result<std::vector<uint8_t>> Serialize(size_t limit) const override {
@@ -69,18 +121,19 @@ class IsolatedExecutable final : public Executable {
 
  private:
   Status Renew() const {
-    DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const ServedDelegate> live, delegate_->Live());
+    DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const ServedDelegate> live, delegate_->LiveFor(kept_->content));
     if (live == worker_) return {};
-    PartitionSpec partition = partition_;
-    if (partition.claim != nullptr) DEPUTY_RETURN_IF_ERROR(ClaimAgain(*live->delegate, partition));
-    DEPUTY_ASSIGN_OR_RETURN(made_, live->delegate->Compile(*view_, partition));
+    PartitionSpec partition = kept_->partition;
+    InWork work(*delegate_, *live, kept_->content);
+    if (partition.claim != nullptr) DEPUTY_RETURN_IF_ERROR(work.Done(ClaimAgain(*live->delegate, partition)));
+    DEPUTY_ASSIGN_OR_RETURN(made_, work.Done(live->delegate->Compile(*kept_->view, partition)));
     worker_ = std::move(live);
     return {};
   }
 
   // The claim of the same nodes.
   Status ClaimAgain(Delegate& delegate, PartitionSpec& partition) const {
-    DEPUTY_ASSIGN_OR_RETURN(const std::vector<PartitionSpec> proposed, delegate.Propose(*view_));
+    DEPUTY_ASSIGN_OR_RETURN(const std::vector<PartitionSpec> proposed, delegate.Propose(*kept_->view));
     partition.claim = nullptr;
     for (const PartitionSpec& claim : proposed)
       if (partition.claim == nullptr && claim.nodes == partition.nodes)
@@ -93,8 +146,7 @@ class IsolatedExecutable final : public Executable {
   }
 
   const std::shared_ptr<DelegateWorker> delegate_;
-  const std::shared_ptr<const GraphView> view_;
-  const PartitionSpec partition_;  // its claim only says that it had one
+  const std::shared_ptr<const KeptContent> kept_;
   mutable std::shared_ptr<const ServedDelegate> worker_;
   mutable std::shared_ptr<const Executable> made_;
 };
@@ -111,11 +163,62 @@ Result<PartitionSpec> WithClaimOf(const PartitionSpec& partition, const std::sha
 
 }  // namespace
 
+std::optional<FaultContent> WorkContent::Describe() const {
+  if (view_ == nullptr && model_ == nullptr) return std::nullopt;
+  FaultContent content;
+  content.model = model_ == nullptr ? GraphKey(*view_->graph) : model_->digest();
+  content.model_name = model_ == nullptr ? view_->graph->name : model_->name();
+  if (view_ == nullptr) {
+    content.content = content.model;
+    content.part = "all parts";
+  } else if (partition_ == nullptr) {
+    content.content = GraphKey(*view_->graph);
+    content.part = fmt::format("a graph of {} nodes", view_->graph->nodes.size());
+  } else {
+    content.content = FaultKey(*view_->graph, *partition_);
+    content.part = fmt::format("partition {} of {} nodes", partition_->name, partition_->nodes.size());
+  }
+  return content;
+}
+
+uint64_t WorkerCalls::Register(const std::shared_ptr<const WorkContent>& content) {
+  const std::lock_guard lock(mutex_);
+  if (contents_.size() >= next_sweep_) {
+    std::erase_if(contents_, [](const auto& entry) { return entry.second.expired(); });
+    next_sweep_ = std::max<size_t>(64, 2 * contents_.size());
+  }
+  contents_[++last_number_] = content;
+  return last_number_;
+}
+
+void WorkerCalls::NoteLoading(const std::shared_ptr<const ModelIdentity>& model) {
+  last_run.store(0, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  loaded_ = model;
+}
+
+std::optional<FaultContent> WorkerCalls::Last() const {
+  std::shared_ptr<const WorkContent> content;
+  std::shared_ptr<const ModelIdentity> model;
+  {
+    const std::lock_guard lock(mutex_);
+    const uint64_t number = last_run.load(std::memory_order_relaxed);
+    if (const auto found = contents_.find(number); found != contents_.end()) content = found->second.lock();
+    if (number == 0) model = loaded_.lock();
+  }
+  if (content != nullptr) return content->Describe();
+  if (model == nullptr) return std::nullopt;
+  return FaultContent{model->digest(), model->digest(), model->name(), "all parts"};
+}
+
 Result<std::shared_ptr<const ServedDelegate>> DelegateWorker::Live() {
   const auto loading_lock = loading();
   std::shared_ptr<const ServedDelegate> worker = last();
   if (worker != nullptr && !worker->has_ended()) return worker;
-  if (worker != nullptr) DEPUTY_RETURN_IF_ERROR(CountFault(*worker));
+  if (worker != nullptr) {
+    CountIdleFault(*worker);
+    DEPUTY_RETURN_IF_ERROR(faults_.given_up());
+  }
   DEPUTY_ASSIGN_OR_RETURN(ServedDelegate started, start_());
   for (const auto& [name, text] : changed_options_) DEPUTY_RETURN_IF_ERROR(started.delegate->SetOption(name, text));
   const bool again = worker != nullptr;
@@ -128,21 +231,37 @@ Result<std::shared_ptr<const ServedDelegate>> DelegateWorker::Live() {
   return worker;
 }
 
-Status DelegateWorker::CountFault(const ServedDelegate& ended) {
-  constexpr size_t kMostFaults = 3;
-  constexpr std::chrono::minutes kWindow{5};
-  if (given_up_.empty()) {
-    const std::string fault = ended.own_fault();
-    if (fault.empty()) return {};
-    const auto now = std::chrono::steady_clock::now();
-    faults_.push_back(now);
-    while (now - faults_.front() > kWindow) faults_.pop_front();
-    if (faults_.size() < kMostFaults) return {};
-    given_up_ = fmt::format("failed {} times within five minutes: its worker process {}", kMostFaults, fault);
-    Log(LogLevel::kWarning, "{}: {}; it is not used any more", ended.delegate->name(), given_up_);
-    if (give_up_) give_up_(given_up_);
-  }
-  return Error(StatusCode::kUnavailable, "{}", given_up_);
+Result<std::shared_ptr<const ServedDelegate>> DelegateWorker::LiveFor(const WorkContent& content) {
+  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const ServedDelegate> worker, Live());
+  // Only where anything is kept away its constants are read, to know the content again.
+  if (faults_.keeps_any_away())
+    if (const std::optional<FaultContent> described = content.Describe())
+      DEPUTY_RETURN_IF_ERROR(faults_.Check(*described));
+  worker->calls->NoteLoading(content.model());
+  return worker;
+}
+
+// Each of several calls that were running counts for its own content.
+void DelegateWorker::CountFault(const ServedDelegate& ended, const WorkContent& content, bool kept) {
+  if (ended.own_fault().empty()) return;
+  WorkerCalls& calls = *ended.calls;
+  if (calls.running.load() > 1) calls.overlapped = true;
+  const bool alone = !calls.overlapped.load();
+  if (calls.counted.exchange(true) && alone) return;
+  Count(ended, content.Describe(), alone, kept);
+}
+
+void DelegateWorker::CountIdleFault(const ServedDelegate& ended) {
+  if (ended.own_fault().empty() || ended.calls->running.load() != 0 || ended.calls->counted.exchange(true)) return;
+  Count(ended, ended.calls->Last(), true, true);
+}
+
+void DelegateWorker::Count(const ServedDelegate& ended, const std::optional<FaultContent>& content, bool alone,
+                           bool kept) {
+  const bool was_given_up = !faults_.given_up().ok();
+  faults_.Count(ended.own_fault(), content, alone, kept);
+  if (const Status given_up = faults_.given_up(); !given_up.ok() && !was_given_up)
+    Log(LogLevel::kWarning, "{}: {}; it is not used any more", ended.delegate->name(), given_up.message());
 }
 
 std::shared_ptr<const ServedDelegate> DelegateWorker::last() const {
@@ -159,8 +278,7 @@ Status DelegateWorker::SetOption(const std::string& name, const std::string& tex
 }
 
 Result<std::unique_ptr<Delegate>> IsolatedDelegate::Open(const LoadedPlugin::Expected& file, const OpenRequest& request,
-                                                         const RemotePluginOptions& options,
-                                                         DelegateWorker::GiveUp give_up) {
+                                                         const RemotePluginOptions& options, FaultHandling faults) {
   struct Kept {
     OpenRequest request;
     std::vector<std::pair<std::string, std::string>> options;
@@ -178,11 +296,11 @@ Result<std::unique_ptr<Delegate>> IsolatedDelegate::Open(const LoadedPlugin::Exp
         DelegateProxy::Open(std::get<std::shared_ptr<LoadedPlugin>>(std::move(plugin)), kept->request));
     return ServedDelegate{std::move(opened), std::move(remote.has_ended), std::move(remote.own_fault)};
   };
-  return Open(std::move(start), std::move(give_up));
+  return Open(std::move(start), std::move(faults));
 }
 
-Result<std::unique_ptr<Delegate>> IsolatedDelegate::Open(DelegateWorker::Start start, DelegateWorker::GiveUp give_up) {
-  auto worker = std::make_shared<DelegateWorker>(std::move(start), std::move(give_up));
+Result<std::unique_ptr<Delegate>> IsolatedDelegate::Open(DelegateWorker::Start start, FaultHandling faults) {
+  auto worker = std::make_shared<DelegateWorker>(std::move(start), std::move(faults));
   DEPUTY_RETURN_IF_ERROR(worker->Live().status());
   return std::unique_ptr<Delegate>(new IsolatedDelegate(std::move(worker)));
 }
@@ -192,14 +310,17 @@ IsolatedDelegate::IsolatedDelegate(std::shared_ptr<DelegateWorker> worker)
 
 Status IsolatedDelegate::QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) {
   const auto lock = worker_->loading();
-  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->Live());
-  return worker->delegate->QuerySupport(view, verdicts);
+  const WorkContent content(&view);
+  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
+  return InWork(*worker_, *worker, content).Done(worker->delegate->QuerySupport(view, verdicts));
 }
 
 Result<std::vector<PartitionSpec>> IsolatedDelegate::Propose(const GraphView& view) {
   const auto lock = worker_->loading();
-  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->Live());
-  DEPUTY_ASSIGN_OR_RETURN(std::vector<PartitionSpec> claims, worker->delegate->Propose(view));
+  const WorkContent content(&view);
+  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
+  InWork work(*worker_, *worker, content);
+  DEPUTY_ASSIGN_OR_RETURN(std::vector<PartitionSpec> claims, work.Done(worker->delegate->Propose(view)));
   for (PartitionSpec& claim : claims) claim.claim = new Claim{worker, claim.claim};
   return claims;
 }
@@ -212,34 +333,41 @@ void IsolatedDelegate::ReleaseClaim(void* claim) {
 
 Result<std::vector<std::vector<NodeId>>> IsolatedDelegate::Groups(const GraphView& view) {
   const auto lock = worker_->loading();
-  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->Live());
-  return worker->delegate->Groups(view);
+  const WorkContent content(&view);
+  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
+  return InWork(*worker_, *worker, content).Done(worker->delegate->Groups(view));
 }
 
 Result<Estimate> IsolatedDelegate::EstimatePartition(const GraphView& view, const PartitionSpec& partition) {
   const auto lock = worker_->loading();
-  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->Live());
+  const WorkContent content(&view, &partition);
+  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
   DEPUTY_ASSIGN_OR_RETURN(const PartitionSpec own, WithClaimOf(partition, worker));
-  return worker->delegate->EstimatePartition(view, own);
+  InWork work(*worker_, *worker, content);
+  return work.Done(worker->delegate->EstimatePartition(view, own));
 }
 
 Result<std::shared_ptr<const Executable>> IsolatedDelegate::Compile(const GraphView& view,
                                                                     const PartitionSpec& partition) {
   const auto lock = worker_->loading();
   const std::unique_ptr<Claim> consumed(static_cast<Claim*>(partition.claim));
-  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const ServedDelegate> worker, worker_->Live());
+  const WorkContent content(&view, &partition);
+  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
   DEPUTY_ASSIGN_OR_RETURN(const PartitionSpec own, WithClaimOf(partition, worker));
-  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> made, worker->delegate->Compile(view, own));
+  InWork work(*worker_, *worker, content);
+  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> made, work.Done(worker->delegate->Compile(view, own)));
   return Kept(std::move(worker), std::move(made), view, partition);
 }
 
 Result<std::shared_ptr<const Executable>> IsolatedDelegate::Restore(const GraphView& view,
                                                                     const PartitionSpec& partition, Blob blob) {
   const auto lock = worker_->loading();
-  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const ServedDelegate> worker, worker_->Live());
+  const WorkContent content(&view, &partition);
+  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
   DEPUTY_ASSIGN_OR_RETURN(const PartitionSpec own, WithClaimOf(partition, worker));
+  InWork work(*worker_, *worker, content);
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> made,
-                          worker->delegate->Restore(view, own, std::move(blob)));
+                          work.Done(worker->delegate->Restore(view, own, std::move(blob))));
   return Kept(std::move(worker), std::move(made), view, partition);
 }
 
@@ -264,15 +392,16 @@ Status IsolatedDelegate::CheckBlob(const std::string& compatibility) const {
 }
 
 Status IsolatedDelegate::InferOwn(InferenceContext& context) const {
-  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->Live());
-  return worker->delegate->InferOwn(context);
+  const WorkContent content;
+  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
+  return InWork(*worker_, *worker, content).Done(worker->delegate->InferOwn(context));
 }
 
 std::shared_ptr<Delegate> IsolatedDelegate::custom_kernels() const {
   if (last().custom_kernels() == nullptr) return nullptr;
   Result<std::unique_ptr<Delegate>> kernels = Open([worker = worker_]() -> Result<ServedDelegate> {
     DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> live, worker->Live());
-    return ServedDelegate{live->delegate->custom_kernels(), live->has_ended, live->own_fault};
+    return ServedDelegate{live->delegate->custom_kernels(), live->has_ended, live->own_fault, live->calls};
   });
   return kernels.ok() ? std::shared_ptr<Delegate>(std::move(kernels).value()) : nullptr;
 }

@@ -1,13 +1,14 @@
 // A delegate whose plugin runs in a worker process. When the worker has ended, a new one is started with the options
-// that were in force, and each executable is compiled again when a context of it is next made.
+// that were in force, and each executable is compiled again when a context of it is next made. A fault counts for the
+// content that was in work (plugin_faults.hpp); calls with a content that is kept away fail without reaching a worker.
 #pragma once
 
-#include <chrono>
-#include <deque>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,8 +17,49 @@
 #include "delegate/factory.hpp"
 #include "isolation/serve.hpp"
 #include "plugin/discovery/loaded_plugin.hpp"
+#include "runtime/model_scope.hpp"
+#include "runtime/plugin_faults.hpp"
 
 namespace deputy::host {
+
+// Something of a model that calls hand to a plugin: a partition, or without one the whole graph of the view, or without
+// a view all of the model. The view and its graph live as long.
+class WorkContent {
+ public:
+  explicit WorkContent(const GraphView* view = nullptr, const PartitionSpec* partition = nullptr)
+      : view_(view), partition_(partition), model_(ModelScope::Current()) {}
+  // Reads all of its constants. Nothing where no model is known.
+  std::optional<FaultContent> Describe() const;
+  const std::shared_ptr<const ModelIdentity>& model() const { return model_; }
+
+ private:
+  const GraphView* const view_;
+  const PartitionSpec* const partition_;
+  const std::shared_ptr<const ModelIdentity> model_;  // null: the graph stands for it
+};
+
+// The calls of one worker process. A run notes only two numbers. [any-thread]
+class WorkerCalls {
+ public:
+  // A number for the contexts of a content, valid while it lives.
+  uint64_t Register(const std::shared_ptr<const WorkContent>& content);
+  // A call that loads, with something of this model, which may be null.
+  void NoteLoading(const std::shared_ptr<const ModelIdentity>& model);
+  // What was last in work, as far as it is known and alive; for a process that ended between calls.
+  std::optional<FaultContent> Last() const;
+
+  std::atomic<uint32_t> running{0};
+  std::atomic<bool> overlapped{false};  // when it ended, several calls were running
+  std::atomic<bool> counted{false};     // its end, as a fault
+  std::atomic<uint64_t> last_run{0};    // number of a content
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<uint64_t, std::weak_ptr<const WorkContent>> contents_;
+  std::weak_ptr<const ModelIdentity> loaded_;  // of the last call that loaded
+  uint64_t last_number_ = 0;
+  size_t next_sweep_ = 64;  // entries, after which those of ended contents are removed
+};
 
 // A delegate in a process that may end.
 struct ServedDelegate {
@@ -26,6 +68,7 @@ struct ServedDelegate {
   // How its process ended by a fault of its own; empty while it lives, and where another process killed it.
   // [any-thread]
   std::function<std::string()> own_fault;
+  std::shared_ptr<WorkerCalls> calls = std::make_shared<WorkerCalls>();
 };
 
 // The present worker of a delegate. [any-thread]
@@ -33,14 +76,16 @@ class DelegateWorker {
  public:
   using Start = std::function<Result<ServedDelegate>()>;
 
-  // Gets the faults of the delegate when they were too many, as a sentence.
-  using GiveUp = std::function<void(const std::string& faults)>;
+  DelegateWorker(Start start, FaultHandling faults) : start_(std::move(start)), faults_(std::move(faults)) {}
 
-  explicit DelegateWorker(Start start, GiveUp give_up = {}) : start_(std::move(start)), give_up_(std::move(give_up)) {}
-
-  // A worker that was alive at the time of the call; starts one where there is none. After three faults of their own
-  // within five minutes no other is started: kUnavailable. Load-time calls to its delegate need the lock of loading().
+  // A worker that was alive at the time of the call; starts one where there is none. Once the plugin was given up no
+  // other is started: kUnavailable. Load-time calls to its delegate need the lock of loading().
   Result<std::shared_ptr<const ServedDelegate>> Live();
+  // The same for a call with this content, which fails where that is kept away.
+  Result<std::shared_ptr<const ServedDelegate>> LiveFor(const WorkContent& content);
+  // Counts the end of the worker if it was a fault of its own, during a call with this content. `kept`: also for other
+  // processes.
+  void CountFault(const ServedDelegate& ended, const WorkContent& content, bool kept);
   // The last worker, alive or not; null before the first.
   std::shared_ptr<const ServedDelegate> last() const;
   std::unique_lock<std::recursive_mutex> loading() const { return std::unique_lock(loading_); }
@@ -48,17 +93,16 @@ class DelegateWorker {
   Status SetOption(const std::string& name, const std::string& text);
 
  private:
-  // An error where the worker has ended by a fault once too often.
-  Status CountFault(const ServedDelegate& ended);
+  // The same where no call knows of it.
+  void CountIdleFault(const ServedDelegate& ended);
+  void Count(const ServedDelegate& ended, const std::optional<FaultContent>& content, bool alone, bool kept);
 
   const Start start_;
-  const GiveUp give_up_;
+  PluginFaults faults_;
   mutable std::recursive_mutex loading_;
   mutable std::mutex mutex_;
   std::shared_ptr<const ServedDelegate> worker_;
   std::map<std::string, std::string> changed_options_;
-  std::deque<std::chrono::steady_clock::time_point> faults_;
-  std::string given_up_;  // why no worker is started any more
 };
 
 class IsolatedDelegate final : public Delegate {
@@ -66,8 +110,8 @@ class IsolatedDelegate final : public Delegate {
   // Opens a delegate of the file in a worker process with these options; again whenever that process has ended. The
   // texts of `request` are copied, all that it points to must outlive the delegate.
   static Result<std::unique_ptr<Delegate>> Open(const LoadedPlugin::Expected& file, const OpenRequest& request,
-                                                const RemotePluginOptions& options, DelegateWorker::GiveUp give_up);
-  static Result<std::unique_ptr<Delegate>> Open(DelegateWorker::Start start, DelegateWorker::GiveUp give_up = {});
+                                                const RemotePluginOptions& options, FaultHandling faults);
+  static Result<std::unique_ptr<Delegate>> Open(DelegateWorker::Start start, FaultHandling faults = {});
 
   const std::string& name() const override { return name_; }
   const std::string& id() const override { return id_; }

@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "base/process_fork.hpp"
 #include "format/model_file.hpp"
+#include "plan/partition_key.hpp"
 #include "runtime/context_state.hpp"
 #include "runtime/extra_outputs.hpp"
 #include "runtime/identity.hpp"
@@ -92,6 +93,13 @@ Status Load(Model::State& state, const host::ImportSource& source, ModelType typ
   DEPUTY_ASSIGN_OR_RETURN(host::ReadGraph read, host::ReadAnyModel(source, type, state.name, state.input_shapes));
   const std::string changed = std::move(read.changed_extents);
   if (state.file == nullptr) state.original = std::make_shared<const Graph>(read.graph);
+  // The bytes of a model from memory may be gone when its digest is needed.
+  state.identity = std::make_shared<const host::ModelIdentity>(
+      state.log_name(), [file = state.file, original = state.original]() -> host::Digest {
+        if (file == nullptr) return host::GraphKey(*original);
+        return host::Digester().AddText("deputy model").Add(file->bytes()).Finish();
+      });
+  const host::ModelScope working(state.identity);
   host::MappedBytes own{source.bytes, source.keep};
   if (state.file != nullptr) own.descriptor = state.file->descriptor();
   std::optional<host::Digest> digest;

@@ -22,6 +22,8 @@ namespace {
 
 // Plans hold converted weights; a model that is run with ever new shapes must not collect plans without limit.
 constexpr size_t kPlansKept = 8;
+// Decisions are smaller, and the store has them as well.
+constexpr size_t kDecisionsKept = 1024;
 
 bool HasStaticInputs(const host::Graph& graph) {
   return std::all_of(graph.inputs.begin(), graph.inputs.end(), [&](host::ValueId id) {
@@ -157,6 +159,7 @@ Model::State::ShapedPlan* Model::State::FindPlan(std::span<const Shape> shapes) 
 }
 
 Result<Model::State::ShapedPlan> Model::State::PlanFor(std::span<const Shape> shapes) {
+  const host::ModelScope working(identity);
   DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
   std::lock_guard lock(engine->load_mutex);
   if (const ShapedPlan* known = FindPlan(shapes)) return *known;
@@ -193,7 +196,7 @@ std::optional<host::PlacementDecision> Model::State::FindDecision(const host::Gr
   const std::optional<host::StoredEntry> entry = engine->store->Find(host::EntryKind::kPlacement, *stored);
   if (!entry) return std::nullopt;
   std::optional<host::PlacementDecision> decision = host::ParseDecision(entry->bytes, engine->delegates.size(), nodes);
-  if (decision) decisions_[key] = *decision;
+  if (decision) KeepDecision(key, *decision);
   return decision;
 }
 
@@ -219,6 +222,7 @@ void Model::State::Measure(host::PlacementMeasurement& measurement, std::span<co
 Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, const host::Execution& sample,
                                                 const host::SearchSettings& settings,
                                                 const host::CancellationToken& token) {
+  const host::ModelScope working(identity);
   host::SearchSubject subject;
   subject.graph = sample.plan().graph;
   subject.delegates = engine->delegates;
@@ -244,7 +248,7 @@ Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, c
   graph->DropPages();  // of weights that delegates have packed and the CPU has read for candidates
   DEPUTY_ASSIGN_OR_RETURN(host::SearchResult found, std::move(searched));
   const std::lock_guard lock(engine->load_mutex);
-  decisions_[{shapes.begin(), shapes.end()}] = found.decision;
+  KeepDecision({shapes.begin(), shapes.end()}, found.decision);
   if (const std::optional<host::Digest> key = DecisionKey(shapes); key && engine->store != nullptr)
     engine->store->Save(host::EntryKind::kPlacement, *key, found.decision.summary, BytesOf(found.decision));
   host::KeepCosts(found.costs, *engine);
@@ -256,6 +260,13 @@ Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, c
     DEPUTY_ASSIGN_OR_RETURN(*known, MakePlanFor(shapes));
   }
   return found;
+}
+
+void Model::State::KeepDecision(const std::vector<Shape>& shapes, const host::PlacementDecision& decision) {
+  if (decisions_.insert_or_assign(shapes, decision).second) decided_.push_back(shapes);
+  if (decided_.size() <= kDecisionsKept) return;
+  decisions_.erase(decided_.front());
+  decided_.pop_front();
 }
 
 void Model::State::ReadPlacements() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <filesystem>
 #include <list>
 #include <map>
@@ -18,6 +19,7 @@
 #include "runtime/dump.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/fallback.hpp"
+#include "runtime/model_scope.hpp"
 #include "runtime/placement_file.hpp"
 
 namespace deputy::host {
@@ -47,6 +49,7 @@ struct Model::State {
   std::vector<std::string> extra_outputs;  // of BuildOptions
   std::shared_ptr<host::Engine> engine;
   std::unique_ptr<host::ModelFallback> fallback;
+  std::shared_ptr<const host::ModelIdentity> identity;  // of `graph`
   std::vector<TensorInfo> inputs, outputs;
   bool only_tensors = true;  // all of these
 
@@ -79,6 +82,10 @@ struct Model::State {
   void ReportUnreadPlacements() const;
   // As the text of a placement file. kFailedPrecondition: nothing was decided.
   Result<std::string> PlacementsText() const;
+  // Drops the oldest decision that was not read from the placement file, where there are many. The engine's lock is
+  // held.
+  void KeepDecision(const std::vector<Shape>& shapes, const host::PlacementDecision& decision);
+  const host::Placements& decisions() const { return decisions_; }
 
  private:
   // Once for a model: a warning for each rule that matches no node of the graph after the passes.
@@ -91,6 +98,7 @@ struct Model::State {
 
   std::list<ShapedPlan> plans_;  // latest first
   host::Placements decisions_;
+  std::deque<std::vector<Shape>> decided_;  // the shapes of those that were measured or stored, the oldest first
   bool globs_checked_ = false;
   std::vector<std::string> imported_names_;  // of nodes before the passes; only until the rules are checked
 };
@@ -103,6 +111,8 @@ namespace deputy::host {
 std::vector<TensorInfo> DescribeValues(const Graph& graph, std::span<const ValueId> ids);
 
 PlacementReport MakeReport(const Plan& plan, const Engine& engine);
+// Without the lists of partitions and nodes.
+PlacementReport MakeShares(const Plan& plan, const Engine& engine);
 PlacedGraph MakeReportWithGraph(const Plan& plan, const Engine& engine);
 // The delegates of the engine without what depends on a plan, custom-operator kernels included.
 std::vector<DelegateReport> ReportDelegates(const Engine& engine);

@@ -118,6 +118,28 @@ Fields FieldsOf(std::span<const uint8_t> bytes) {
   return fields;
 }
 
+// The bytes of an entry of faults: the lines of the file, then after an empty line those of each fault.
+std::string_view TakeBlock(std::string_view& text) {
+  const size_t end = text.find("\n\n");
+  const std::string_view block = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 2);
+  return block;
+}
+
+std::span<const uint8_t> BytesOf(std::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+int64_t NumberOf(const std::string& text) {
+  int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+int64_t SecondsOf(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
+}
+
 // Of seconds since 1970; 1970 where a damaged record has a number that is no time.
 std::chrono::system_clock::time_point TimeOf(int64_t seconds) {
   using Clock = std::chrono::system_clock;
@@ -129,6 +151,11 @@ std::chrono::system_clock::time_point TimeOf(int64_t seconds) {
 Rejection InQuarantine(Rejection fault) {
   fault.text += "; it is quarantined (deputy quarantine ls)";
   return fault;
+}
+
+// Names a part that is kept away from a file: an entry of faults, and the content.
+Digest PartKey(const Digest& entry, const FaultRecord& fault) {
+  return Digester().AddText("deputy part").Add(entry).Add(fault.content.content).Finish();
 }
 
 bool IsAvailable(const PluginDescription& description) {
@@ -160,6 +187,10 @@ Digest PluginRecords::ProbeKey(const PluginFile& file) const {
 
 Digest PluginRecords::QuarantineKey(const Digest& content) const {
   return Digester().AddText("deputy quarantine").AddText(DEPUTY_VERSION).Add(system_).Add(content).Finish();
+}
+
+Digest PluginRecords::FaultsKey(const Digest& content) const {
+  return Digester().AddText("deputy faults").AddText(DEPUTY_VERSION).Add(system_).Add(content).Finish();
 }
 
 PluginRecords::Kept PluginRecords::Look(const PluginFile& file, bool describe) {
@@ -212,25 +243,110 @@ Rejection PluginRecords::Quarantine(const PluginFile& file, const fs::path& path
   return failure.empty() ? InQuarantine(std::move(fault)) : fault;
 }
 
+std::pair<PluginRecords::FaultyFile, std::vector<FaultRecord>> PluginRecords::ReadFaults(const Digest& key) {
+  std::pair<FaultyFile, std::vector<FaultRecord>> read;
+  const std::optional<StoredEntry> stored = store_->Find(EntryKind::kFaults, key);
+  if (!stored) return read;
+  std::string_view text(reinterpret_cast<const char*>(stored->bytes.data()), stored->bytes.size());
+  Fields head = FieldsOf(BytesOf(TakeBlock(text)));
+  read.first = {head["file"], head["plugin"], ParseDigest(head["content"]).value_or(Digest())};
+  while (!text.empty() && read.second.size() < PluginFaults::kMostRecords) {
+    Fields fields = FieldsOf(BytesOf(TakeBlock(text)));
+    const std::optional<Digest> content = ParseDigest(fields["content"]), model = ParseDigest(fields["model"]);
+    if (!content || !model) continue;
+    const auto count = [&](const char* name) {
+      return static_cast<uint32_t>(std::clamp<int64_t>(NumberOf(fields[name]), 0, 1'000'000));
+    };
+    read.second.push_back({{*content, *model, fields["name"], fields["part"]},
+                           count("count"),
+                           count("alone"),
+                           fields["text"],
+                           TimeOf(NumberOf(fields["last"]))});
+  }
+  return read;
+}
+
+std::string PluginRecords::WriteFaults(const Digest& key, const FaultyFile& file,
+                                       const std::vector<FaultRecord>& records) {
+  std::string text = TextOf({{"file", file.file}, {"plugin", file.plugin}, {"content", HexText(file.content)}});
+  for (const FaultRecord& record : records)
+    text += "\n" + TextOf({{"content", HexText(record.content.content)},
+                           {"model", HexText(record.content.model)},
+                           {"name", record.content.model_name},
+                           {"part", record.content.part},
+                           {"count", std::to_string(record.count)},
+                           {"alone", std::to_string(record.alone)},
+                           {"text", record.text},
+                           {"last", std::to_string(SecondsOf(record.last))}});
+  const std::string summary = fmt::format("{}: {} faults", fs::path(file.file).filename().string(), records.size());
+  return store_->Save(EntryKind::kFaults, key, summary, BytesOf(text));
+}
+
+std::vector<FaultRecord> PluginRecords::Faults(const PluginFile& file) {
+  if (store_ == nullptr) return {};
+  return ReadFaults(FaultsKey(Look(file, false).content)).second;
+}
+
+std::optional<std::vector<FaultRecord>> PluginRecords::AddFault(const PluginFile& file, const fs::path& path,
+                                                                const std::string& plugin, const FaultRecord& fault) {
+  if (store_ == nullptr) return std::nullopt;
+  const Digest content = Look(file, false).content, key = FaultsKey(content);
+  std::vector<FaultRecord> records = ReadFaults(key).second;
+  host::AddFault(records, fault);
+  if (!WriteFaults(key, {path.string(), plugin, content}, records).empty()) return std::nullopt;
+  return records;
+}
+
 Result<std::vector<QuarantineRecord>> PluginRecords::List() {
   std::vector<QuarantineRecord> records;
   if (store_ == nullptr) return records;
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<EntryInfo> entries, store_->List(false));
   for (const EntryInfo& entry : entries) {
+    if (entry.kind == EntryKind::kFaults) {
+      const auto [file, faults] = ReadFaults(entry.key);
+      for (const FaultRecord& fault : faults)
+        if (fault.is_kept_away())
+          records.push_back({PartKey(entry.key, fault), file.file, file.plugin,
+                             std::string(NameOf(RejectReason::kFailedInUse)),
+                             fmt::format("ended its worker process {} times: it {}", fault.count, fault.text),
+                             fault.last, FaultsKey(file.content) == entry.key, fault});
+    }
     if (entry.kind != EntryKind::kQuarantine) continue;
     const std::optional<StoredEntry> stored = store_->Find(entry.kind, entry.key);
     if (!stored) continue;
     Fields fields = FieldsOf(stored->bytes);
-    int64_t since = 0;
-    std::from_chars(fields["since"].data(), fields["since"].data() + fields["since"].size(), since);
     const std::optional<Digest> content = ParseDigest(fields["content"]);
-    records.push_back({entry.key, fields["file"], fields["plugin"], fields["reason"], fields["text"], TimeOf(since),
-                       content && QuarantineKey(*content) == entry.key});
+    records.push_back({entry.key, fields["file"], fields["plugin"], fields["reason"], fields["text"],
+                       TimeOf(NumberOf(fields["since"])), content && QuarantineKey(*content) == entry.key});
   }
-  std::sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.file < b.file; });
+  std::stable_sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.file < b.file; });
   return records;
 }
 
-Status PluginRecords::Clear(const Digest& key) { return store_->Remove(EntryKind::kQuarantine, key); }
+Status PluginRecords::Clear(const QuarantineRecord& record) {
+  if (!record.part) {
+    DEPUTY_RETURN_IF_ERROR(store_->Remove(EntryKind::kQuarantine, record.key));
+    return {};
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<EntryInfo> entries, store_->List(false));
+  for (const EntryInfo& entry : entries) {
+    if (entry.kind != EntryKind::kFaults || PartKey(entry.key, *record.part) != record.key) continue;
+    auto [file, faults] = ReadFaults(entry.key);
+    std::erase_if(faults, [&](const FaultRecord& fault) { return PartKey(entry.key, fault) == record.key; });
+    if (faults.empty()) return store_->Remove(EntryKind::kFaults, entry.key);
+    const std::string failure = WriteFaults(entry.key, file, faults);
+    return failure.empty() ? Status() : Status(StatusCode::kUnavailable, failure);
+  }
+  return {};
+}
+
+Status PluginRecords::ClearAll() {
+  if (store_ == nullptr) return {};
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<EntryInfo> entries, store_->List(false));
+  for (const EntryInfo& entry : entries)
+    if (entry.kind == EntryKind::kQuarantine || entry.kind == EntryKind::kFaults)
+      DEPUTY_RETURN_IF_ERROR(store_->Remove(entry.kind, entry.key));
+  return {};
+}
 
 }  // namespace deputy::host

@@ -1,4 +1,5 @@
-// Descriptions and quarantined plugins, kept in the store: entries of the kinds `probe` and `quarantine`.
+// Descriptions, quarantined plugins and their faults with parts of models, kept in the store: entries of the kinds
+// `probe`, `quarantine` and `faults`.
 #pragma once
 
 #include <chrono>
@@ -6,11 +7,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/digest.hpp"
 #include "config/config.hpp"
 #include "plugin/discovery/probe_records.hpp"
+#include "runtime/plugin_faults.hpp"
 #include "store/store.hpp"
 
 namespace deputy::host {
@@ -22,6 +25,8 @@ struct QuarantineRecord {
   std::string plugin, reason, text;
   std::chrono::system_clock::time_point since;
   bool in_force = true;  // false: made by another version of the host, or before the system changed
+  // Of a part of a model that is kept away from the file; the plugin itself goes on otherwise.
+  std::optional<FaultRecord> part = std::nullopt;
 };
 
 // [any-thread]
@@ -35,9 +40,18 @@ class PluginRecords final : public ProbeRecords {
   Rejection Quarantine(const PluginFile& file, const std::filesystem::path& path, const std::string& plugin,
                        Rejection fault) override;
 
-  // The quarantined files, by path.
+  // What has ended the worker process of the file, in this version of the host and this system.
+  std::vector<FaultRecord> Faults(const PluginFile& file);
+  // Adds a fault, and returns all; nothing where it cannot be kept. Of two processes that add at once one may be lost.
+  std::optional<std::vector<FaultRecord>> AddFault(const PluginFile& file, const std::filesystem::path& path,
+                                                   const std::string& plugin, const FaultRecord& fault);
+
+  // The quarantined files, and the parts that are kept away from files, by path.
   Result<std::vector<QuarantineRecord>> List();
-  Status Clear(const Digest& key);
+  // Of a record of the list.
+  Status Clear(const QuarantineRecord& record);
+  // Also faults that keep nothing away yet.
+  Status ClearAll();
 
  private:
   struct Kept {
@@ -46,6 +60,15 @@ class PluginRecords final : public ProbeRecords {
   };
   Digest ProbeKey(const PluginFile& file) const;
   Digest QuarantineKey(const Digest& content) const;
+  Digest FaultsKey(const Digest& content) const;
+  // The file of an entry of faults.
+  struct FaultyFile {
+    std::string file, plugin;
+    Digest content{};
+  };
+  // Of an entry; empty where there is none.
+  std::pair<FaultyFile, std::vector<FaultRecord>> ReadFaults(const Digest& key);
+  std::string WriteFaults(const Digest& key, const FaultyFile& file, const std::vector<FaultRecord>& records);
   // What is kept of the file; its content is read if need be. `describe`: with its description.
   Kept Look(const PluginFile& file, bool describe);
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/nearest.hpp"
+#include "base/printable.hpp"
 #include "runtime/context_state.hpp"
 #include "runtime/scan.hpp"
 
@@ -25,7 +26,9 @@ QuarantinedPlugin Report(const host::QuarantineRecord& record) {
           record.reason,
           record.text,
           record.since,
-          record.in_force};
+          record.in_force,
+          record.part ? host::Printable(record.part->content.part) : "",
+          record.part ? host::Printable(record.part->content.model_name) : ""};
 }
 
 bool Names(const std::string& name, const QuarantinedPlugin& plugin) {
@@ -34,15 +37,15 @@ bool Names(const std::string& name, const QuarantinedPlugin& plugin) {
 }
 
 // The records that the name chooses, with their reports.
-Result<std::vector<std::pair<host::Digest, QuarantinedPlugin>>> Find(host::PluginRecords& store,
-                                                                     const std::optional<std::string>& name) {
+Result<std::vector<std::pair<host::QuarantineRecord, QuarantinedPlugin>>> Find(host::PluginRecords& store,
+                                                                               const std::optional<std::string>& name) {
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<host::QuarantineRecord> records, store.List());
-  std::vector<std::pair<host::Digest, QuarantinedPlugin>> found;
+  std::vector<std::pair<host::QuarantineRecord, QuarantinedPlugin>> found;
   std::vector<std::string> files;
   for (const host::QuarantineRecord& record : records) {
     QuarantinedPlugin plugin = Report(record);
     files.push_back(record.file.filename().string());
-    if (!name || Names(*name, plugin)) found.emplace_back(record.key, std::move(plugin));
+    if (!name || Names(*name, plugin)) found.emplace_back(record, std::move(plugin));
   }
   if (name && found.empty())
     return host::Error(StatusCode::kNotFound, "no quarantined plugin is called '{}'{}", *name,
@@ -56,7 +59,7 @@ Result<std::vector<QuarantinedPlugin>> Context::ListQuarantine(const std::option
   const std::shared_ptr<host::PluginRecords> store = host::RecordsOf(state_->config, /*reuse=*/true);
   DEPUTY_ASSIGN_OR_RETURN(auto found, Find(*store, name));
   std::vector<QuarantinedPlugin> plugins;
-  for (auto& [key, plugin] : found) plugins.push_back(std::move(plugin));
+  for (auto& [record, plugin] : found) plugins.push_back(std::move(plugin));
   return plugins;
 }
 
@@ -64,10 +67,11 @@ Result<std::vector<QuarantinedPlugin>> Context::ClearQuarantine(const std::optio
   const std::shared_ptr<host::PluginRecords> store = host::RecordsOf(state_->config, /*reuse=*/true);
   DEPUTY_ASSIGN_OR_RETURN(auto found, Find(*store, name));
   std::vector<QuarantinedPlugin> cleared;
-  for (auto& [key, plugin] : found) {
-    DEPUTY_RETURN_IF_ERROR(store->Clear(key));
+  for (auto& [record, plugin] : found) {
+    if (name) DEPUTY_RETURN_IF_ERROR(store->Clear(record));
     cleared.push_back(std::move(plugin));
   }
+  if (!name) DEPUTY_RETURN_IF_ERROR(store->ClearAll());
   return cleared;
 }
 

@@ -13,14 +13,18 @@ namespace {
 
 class Reporter {
  public:
-  // `nodes`: where values and attributes go as well; null: they are not reported.
-  Reporter(const Engine& engine, PlacementReport& report, PlacedNodes* nodes)
-      : engine_(engine), report_(report), nodes_(nodes) {}
+  // `lists`: of partitions and nodes. `nodes`: where values and attributes go as well; null: they are not reported.
+  Reporter(const Engine& engine, PlacementReport& report, bool lists, PlacedNodes* nodes)
+      : engine_(engine), report_(report), lists_(lists), nodes_(nodes) {}
 
   // `replaces`: the partition that the plan is an alternative for.
   void Add(const Plan& plan, const std::string& region, const std::string& replaces = "") {
     const Graph& graph = *plan.graph;
     if (nodes_ != nullptr && replaces.empty()) nodes_->AddRegion(graph, region);
+    if (lists_ && region.empty() && replaces.empty()) {  // growing by doubling would take twice the memory
+      report_.partitions.reserve(report_.partitions.size() + plan.steps.size());
+      report_.nodes.reserve(report_.nodes.size() + graph.nodes.size());
+    }
     for (const Step& step : plan.steps) {
       const PlacedPartition& placed = plan.placement.partitions[step.partition];
       const std::string name = replaces.empty() ? placed.spec.name : replaces + ">" + placed.spec.name;
@@ -28,34 +32,14 @@ class Reporter {
         Add(*alternative, region, name);
         continue;
       }
-      PartitionReport partition;
-      partition.name = name;
-      partition.replaces = replaces;
-      partition.delegate = engine_.delegates[placed.delegate]->name();
-      partition.region = region;
-      if (placed.estimate) {
-        const auto amount = [](const std::optional<uint64_t>& known) {
-          return known ? static_cast<int64_t>(std::min<uint64_t>(*known, INT64_MAX)) : int64_t{-1};
-        };
-        partition.estimated = true;
-        partition.estimate = {amount(placed.estimate->latency_ns), amount(placed.estimate->memory_bytes),
-                              amount(placed.estimate->energy_nj)};
-      }
-      for (const ValueId id : placed.spec.inputs) partition.inputs.push_back(graph.values[id].name);
-      for (const ValueId id : placed.spec.outputs) partition.outputs.push_back(graph.values[id].name);
-      for (const NodeId node : placed.spec.nodes) {
-        partition.nodes.push_back(NodeName(graph, node));
-        partition.multiply_adds += MultiplyAdds(graph, graph.nodes[node]);
-      }
-      if (step.executable != nullptr) partition.executable = std::string(host::NameOf(step.origin));
-      if (step.not_cached != nullptr) partition.not_cached = *step.not_cached;
       DelegateReport& delegate = report_.delegates[placed.delegate];
       ++delegate.partitions;
       delegate.nodes += placed.spec.nodes.size();
-      delegate.multiply_adds += partition.multiply_adds;
-      report_.multiply_adds += partition.multiply_adds;
-      report_.partitions.push_back(std::move(partition));
-      for (const NodeId node : placed.spec.nodes) AddNode(plan, node, placed, name, region);
+      uint64_t multiply_adds = 0;
+      for (const NodeId node : placed.spec.nodes) multiply_adds += MultiplyAdds(graph, graph.nodes[node]);
+      delegate.multiply_adds += multiply_adds;
+      report_.multiply_adds += multiply_adds;
+      if (lists_) AddLists(plan, step, name, region, replaces, multiply_adds);
       for (size_t b = 0; b < step.branches.size(); ++b)
         Add(*step.branches[b], (region.empty() ? "" : region + "/") + NodeName(graph, placed.spec.nodes.front()) + "/" +
                                    RegionName(graph.nodes[placed.spec.nodes.front()], b));
@@ -63,6 +47,34 @@ class Reporter {
   }
 
  private:
+  void AddLists(const Plan& plan, const Step& step, const std::string& name, const std::string& region,
+                const std::string& replaces, uint64_t multiply_adds) {
+    const Graph& graph = *plan.graph;
+    const PlacedPartition& placed = plan.placement.partitions[step.partition];
+    PartitionReport partition;
+    partition.name = name;
+    partition.replaces = replaces;
+    partition.delegate = engine_.delegates[placed.delegate]->name();
+    partition.region = region;
+    if (placed.estimate) {
+      const auto amount = [](const std::optional<uint64_t>& known) {
+        return known ? static_cast<int64_t>(std::min<uint64_t>(*known, INT64_MAX)) : int64_t{-1};
+      };
+      partition.estimated = true;
+      partition.estimate = {amount(placed.estimate->latency_ns), amount(placed.estimate->memory_bytes),
+                            amount(placed.estimate->energy_nj)};
+    }
+    for (const ValueId id : placed.spec.inputs) partition.inputs.push_back(graph.values[id].name);
+    for (const ValueId id : placed.spec.outputs) partition.outputs.push_back(graph.values[id].name);
+    partition.multiply_adds = multiply_adds;
+    partition.nodes.reserve(placed.spec.nodes.size());
+    for (const NodeId node : placed.spec.nodes) partition.nodes.push_back(NodeName(graph, node));
+    if (step.executable != nullptr) partition.executable = std::string(host::NameOf(step.origin));
+    if (step.not_cached != nullptr) partition.not_cached = *step.not_cached;
+    report_.partitions.push_back(std::move(partition));
+    for (const NodeId node : placed.spec.nodes) AddNode(plan, node, placed, name, region);
+  }
+
   static std::string RegionName(const Node& node, size_t branch) {
     if (node.regions.size() == 1) return node.regions[0].name;
     return branch == 0 ? "then_branch" : "else_branch";
@@ -92,14 +104,15 @@ class Reporter {
 
   const Engine& engine_;
   PlacementReport& report_;
+  const bool lists_;
   PlacedNodes* nodes_;
 };
 
-PlacementReport ReportOf(const Plan& plan, const Engine& engine, PlacedNodes* nodes) {
+PlacementReport ReportOf(const Plan& plan, const Engine& engine, bool lists, PlacedNodes* nodes) {
   PlacementReport report;
   report.summary = SummarizePlacement(plan, engine.delegates);
   report.delegates = ReportDelegates(engine);
-  Reporter(engine, report, nodes).Add(plan, "");
+  Reporter(engine, report, lists, nodes).Add(plan, "");
   for (size_t d = engine.delegates.size(); d-- > 0;)
     if (engine.delegates[d]->runs_custom_operators_only() && report.delegates[d].nodes == 0)
       report.delegates.erase(report.delegates.begin() + static_cast<ptrdiff_t>(d));
@@ -127,12 +140,14 @@ std::vector<DelegateReport> ReportDelegates(const Engine& engine) {
   return reports;
 }
 
-PlacementReport MakeReport(const Plan& plan, const Engine& engine) { return ReportOf(plan, engine, nullptr); }
+PlacementReport MakeReport(const Plan& plan, const Engine& engine) { return ReportOf(plan, engine, true, nullptr); }
+
+PlacementReport MakeShares(const Plan& plan, const Engine& engine) { return ReportOf(plan, engine, false, nullptr); }
 
 PlacedGraph MakeReportWithGraph(const Plan& plan, const Engine& engine) {
   PlacedGraph graph;
   PlacedNodes nodes(graph);
-  graph.placement = ReportOf(plan, engine, &nodes);
+  graph.placement = ReportOf(plan, engine, true, &nodes);
   return graph;
 }
 

@@ -169,6 +169,7 @@ Result<ModelValue> Apart(const ModelValue& value, const std::unordered_set<const
 }  // namespace
 
 Status Session::State::Prepare(std::vector<Shape> wanted) {
+  const host::ModelScope working(model->identity);
   DEPUTY_ASSIGN_OR_RETURN(Model::State::ShapedPlan planned, model->PlanFor(wanted));
   // Of this execution alone: it takes the place of another one.
   std::shared_ptr<host::MemoryBudget> limit;
@@ -254,6 +255,7 @@ Status Session::State::Predict(const std::vector<Tensor>& wanted, std::vector<Te
 Status Session::State::Run(std::vector<Tensor>& outputs) {
   begin_ns = host::NowNs();
   stop = BeginStop();
+  const host::ModelScope working(model->identity);
   DEPUTY_RETURN_IF_ERROR(TakeInputs());
   DEPUTY_RETURN_IF_ERROR(BindInputs());
   DEPUTY_RETURN_IF_ERROR(binding.Bind(inputs, outputs, *execution).At(model->name));
@@ -268,7 +270,10 @@ Status Session::State::Run(std::vector<Tensor>& outputs) {
     return WithLimit(std::move(status)).At(model->name);
   }
   DEPUTY_RETURN_IF_ERROR(binding.CheckCopies(*execution, budget.get()).At(model->name));
-  return binding.Copy(inputs, outputs, *execution).At(model->name);
+  const host::CancellationScope scope(&stop);
+  status = binding.Copy(inputs, outputs, *execution);
+  if (status.ok() && scope.stopped()) status = WithLimit(stop.Check());
+  return std::move(status).At(model->name);
 }
 
 Status Session::State::RunDumped(std::span<host::StepSpan> watched) {
@@ -290,6 +295,7 @@ Status Session::State::TakeValues(std::vector<ModelValue>& outputs) const {
 }
 
 Status Session::State::Finish() {
+  const host::ModelScope working(model->identity);
   DEPUTY_RETURN_IF_ERROR(states.Keep(*execution).At(model->name));
   CountTime(host::NowNs() - begin_ns);
   if (wants_events) events = host::EventsOfRun(*execution, *model->engine, spans);
@@ -469,6 +475,13 @@ Result<PlacementReport> Session::Placement() const {
     return Error(StatusCode::kFailedPrecondition, "no shapes yet: call Predict or Resize first");
   const std::lock_guard lock(state_->model->engine->load_mutex);
   return host::MakeReport(state_->execution->plan(), *state_->model->engine);
+}
+
+Result<PlacementReport> Session::DelegateShares() const {
+  if (state_ == nullptr || state_->execution == nullptr)
+    return Error(StatusCode::kFailedPrecondition, "no shapes yet: call Predict or Resize first");
+  const std::lock_guard lock(state_->model->engine->load_mutex);
+  return host::MakeShares(state_->execution->plan(), *state_->model->engine);
 }
 
 Result<Tensor> Model::AllocateTensor(DType dtype, Shape shape) const {

@@ -1,8 +1,8 @@
 #include "runtime/tensor_binding.hpp"
 
 #include <algorithm>
-#include <cstring>
 
+#include "base/cancellation.hpp"
 #include "base/memory_budget.hpp"
 #include "base/printable.hpp"
 #include "graph/graph.hpp"
@@ -215,7 +215,7 @@ Status OutputBinding::Copy(std::span<const ValueView> inputs, std::vector<Tensor
       for (size_t j = 0; j < outputs.size(); ++j)
         if (j != i && Overlap(outputs[i], outputs[j])) return SharedOutputs(plan, std::min(i, j), std::max(i, j));
     }
-    if (from.byte_size != 0) std::memcpy(outputs[i].mutable_data(), from.data, from.byte_size);
+    CopyInParts(outputs[i].mutable_data(), from.data, from.byte_size);
   }
   return {};
 }

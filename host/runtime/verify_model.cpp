@@ -166,6 +166,7 @@ Result<std::vector<PartitionVerification>> Model::Verify(const std::vector<Tenso
     shapes.push_back(inputs[i].shape());
     views.push_back({&aligned[i], nullptr});
   }
+  const host::ModelScope working(state_->identity);
   DEPUTY_ASSIGN_OR_RETURN(const State::ShapedPlan planned, state_->PlanFor(shapes));
   const std::shared_ptr<const host::Graph> graph = planned.plan->graph;
   host::Engine& engine = *state_->engine;

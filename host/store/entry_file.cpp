@@ -109,6 +109,7 @@ std::string_view NameOf(EntryKind kind) {
     case EntryKind::kModel: return "model";
     case EntryKind::kProbe: return "probe";
     case EntryKind::kQuarantine: return "quarantine";
+    case EntryKind::kFaults: return "faults";
   }
   return "?";
 }

@@ -23,10 +23,11 @@ enum class EntryKind : uint32_t {
   kModel,       // what is known of a model as a whole
   kProbe,       // a plugin's description of itself
   kQuarantine,  // a plugin file that is not run again
+  kFaults,      // contents of models that have ended a plugin's worker process
 };
-inline constexpr EntryKind kEntryKinds[] = {EntryKind::kBlob,      EntryKind::kVerdict, EntryKind::kPlacement,
-                                            EntryKind::kCosts,     EntryKind::kModel,   EntryKind::kProbe,
-                                            EntryKind::kQuarantine};
+inline constexpr EntryKind kEntryKinds[] = {EntryKind::kBlob,       EntryKind::kVerdict, EntryKind::kPlacement,
+                                            EntryKind::kCosts,      EntryKind::kModel,   EntryKind::kProbe,
+                                            EntryKind::kQuarantine, EntryKind::kFaults};
 std::string_view NameOf(EntryKind kind);  // "blob", "verdict", ...: also the suffix of its files
 
 struct StoredEntry {

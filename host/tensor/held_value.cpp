@@ -1,7 +1,8 @@
 #include "tensor/held_value.hpp"
 
-#include <cstring>
 #include <utility>
+
+#include "base/cancellation.hpp"
 
 namespace deputy::host {
 
@@ -13,7 +14,7 @@ Result<Tensor> CopyOf(const deputy_tensor& tensor) {
   if (copy.byte_size() != tensor.byte_size)
     return Error(StatusCode::kInternal, "a tensor has {} bytes, its shape requires {}", tensor.byte_size,
                  copy.byte_size());
-  if (copy.byte_size() != 0) std::memcpy(copy.mutable_data(), tensor.data, copy.byte_size());
+  CopyInParts(copy.mutable_data(), tensor.data, copy.byte_size());
   return copy;
 }
 

@@ -26,16 +26,15 @@ Result<size_t> ByteSize(DType dtype, std::span<const int64_t> shape) {
 
 Result<Tensor> Tensor::Allocate(DType dtype, Shape shape) {
   DEPUTY_ASSIGN_OR_RETURN(const size_t bytes, ByteSize(dtype, shape));
-  host::AlignedBytes memory = host::AllocateWithinMachine(bytes);  // of no bytes too: data() tells it from "no tensor"
+  std::shared_ptr<uint8_t> memory = host::AllocateZeros(bytes);  // of no bytes too: data() tells it from "no tensor"
   if (memory == nullptr)
     return host::Error(StatusCode::kResourceExhausted, "no memory for a tensor of {} bytes", bytes);
-  std::memset(memory.get(), 0, host::AlignUp(bytes + 1));
   Tensor tensor;
   tensor.dtype_ = dtype;
   tensor.shape_ = std::move(shape);
   tensor.data_ = memory.get();
   tensor.bytes_ = bytes;
-  tensor.keep_ = std::shared_ptr<uint8_t>(std::move(memory));
+  tensor.keep_ = std::move(memory);
   return tensor;
 }
 

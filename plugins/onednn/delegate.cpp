@@ -27,6 +27,10 @@ class Delegate final : public sdk::PartitionDelegate {
 
   sdk::Status Init() override {
     engine_ = dnnl::engine(dnnl::engine::kind::cpu, 0);
+    // oneDNN keeps primitives for shapes that may come again, 1024 by default: tens of megabytes of code where shapes
+    // keep changing. Those in use are kept by their executables.
+    constexpr int kPrimitivesKept = 128;
+    if (dnnl::get_primitive_cache_capacity() > kPrimitivesKept) dnnl::set_primitive_cache_capacity(kPrimitivesKept);
     return {};
   }
 

@@ -33,7 +33,7 @@ class Cache(unittest.TestCase):
     def entry(self, kind, key, text=b"", content=b"", days=0, version=1):
         """A file of host/docs/store.md, with this key of two digits repeated."""
         key = bytes.fromhex(key * 32)
-        number = ["blob", "verdict", "placement", "costs", "model", "probe", "quarantine"].index(kind)
+        number = ["blob", "verdict", "placement", "costs", "model", "probe", "quarantine", "faults"].index(kind)
         front = b"DPTYSTOR" + struct.pack("<IIQQ", version, number, len(text), len(content)) + key
         rest = text + bytes(-(96 + len(text)) % 64) + content
         checksum = hashlib.blake2b(front + bytes(32) + rest, digest_size=32).digest()
@@ -134,7 +134,7 @@ class Cache(unittest.TestCase):
     def test_WrongKindsAndAgesAreTwoAndRemoveNothing(self):
         path = self.entry("blob", "ab")
         self.check(self.cache("purge", "--kind", "blobs"), 2,
-                   "--kind: blobs not in {blob,verdict,placement,costs,model,probe,quarantine}")  # fmt: skip
+                   "--kind: blobs not in {blob,verdict,placement,costs,model,probe,quarantine,faults}")  # fmt: skip
         for age in ("30", "d", "0d", "1.5d", "-1d", "30s", "99999999999999999999d", "36501d"):
             self.check(self.cache("purge", f"--older-than={age}"), 2, "--older-than: the age must be .*, got '")
         self.assertTrue(path.exists())

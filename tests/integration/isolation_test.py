@@ -56,8 +56,11 @@ class Isolation(unittest.TestCase):
                         f"delegates:\n  - name: {fixture}\n    isolation: process\n{keys}")  # fmt: skip
         return path
 
-    def deputy(self, *arguments, fault=None, once=None):
-        environment = {k: v for k, v in os.environ.items() if k not in ("FIXTURE_FAULT", "FIXTURE_ONCE", "DEPUTY_CHECK")}
+    def deputy(self, *arguments, fault=None, once=None, after=None):
+        environment = {k: v for k, v in os.environ.items()
+                       if k not in ("FIXTURE_FAULT", "FIXTURE_ONCE", "FIXTURE_AFTER", "DEPUTY_CHECK")}  # fmt: skip
+        if after is not None:
+            environment["FIXTURE_AFTER"] = str(after)
         if fault is not None:
             environment["FIXTURE_FAULT"] = fault
         if once is not None:
@@ -117,6 +120,18 @@ class Isolation(unittest.TestCase):
         self.assertIn("a step of its progress is not UTF-8", done.stderr)
         self.assertLess(done.stderr.count("broke its contract"), 1500)
         self.assertRegex(done.stderr, "dropped [0-9]+ of its lines")
+
+    def test_R171_a_hang_without_a_limit_in_the_configuration_costs_no_answer(self):
+        # The first run has the limit of a call, if that is not less than 5 s; later ones have 5 s after short runs.
+        config = self.config(keys="    call_timeout: 400ms\n", sandbox="false")
+        done = self.run_model(config, fault="execute:hang")
+        self.right(done)
+        self.assertIn("execute: its worker process did not end a run within 5000 ms", done.stderr)
+        done = self.run_model(config, "--repeat", "5", fault="execute:hang", after=4)
+        self.right(done)
+        self.assertIn("execute: its worker process did not end a run within 5000 ms", done.stderr)
+        shown = self.deputy("config", "show", config).stdout
+        self.assertIn("timeout: auto  # default", shown)
 
     def test_the_run_after_a_fault_is_the_delegates_again(self):
         # The fixture notes in a file that the fault has been.

@@ -73,6 +73,27 @@ class Limits(unittest.TestCase):
             error = self.deputy(command, model, "--config", config, *inputs, "--timeout=30ms", status=5).stderr
             self.assertIn("did not end in time; the time limit of the run is 30ms", error)
 
+    def test_R173_a_range_of_a_billion_ends_in_time(self):
+        count = 10**9  # 4 GB; what is in memory when the run has ended shows how much of it was written
+        zero, one = onnx_bytes.tensor([0.0], (), "zero"), onnx_bytes.tensor([1.0], (), "one")
+        limit = onnx_bytes.tensor([float(count)], (), "n")
+        node = onnx_bytes.node("Range", ["zero", "n", "one"], ["y"], "all")
+        fixed = onnx_bytes.model([node], [], [onnx_bytes.value_info("y", (count,))], initializers=[zero, one, limit])
+        opened = onnx_bytes.model([node], [onnx_bytes.value_info("n", ())], [onnx_bytes.value_info("y", ("m",))],
+                                  initializers=[zero, one])  # fmt: skip
+        (self.scratch / "n.npy").write_bytes(onnx_bytes.npy([float(count)], (), "<f4"))
+        for name, data, inputs in (("fixed", fixed, []), ("open", opened, [f"--input=n={self.scratch}/n.npy"])):
+            with self.subTest(name):
+                command = [DEPUTY, "run", str(self.model(data)), "--timeout", "20ms", "--set", "cpu.threads=1", *inputs]
+                with subprocess.Popen(command, stderr=subprocess.PIPE, text=True,
+                                      env={"DEPUTY_CONFIG": "cpu-only", **os.environ}) as running:  # fmt: skip
+                    error = running.stderr.read()
+                    _, status, usage = os.wait4(running.pid, 0)
+                    running.returncode = os.waitstatus_to_exitcode(status)
+                self.assertEqual(running.returncode, 5, error)
+                self.assertIn("node 'all' (Range): the run did not end in time", error)
+                self.assertLess(usage.ru_maxrss, 1 << 20, "kilobytes")
+
     def test_the_option_takes_the_place_of_the_configuration(self):
         config = self.config("timeout: 1us")
         self.deputy("run", self.model(make_models.relu()), "--config", config, status=5)

@@ -1,6 +1,7 @@
 // One session at several shapes, with delegates that keep their partitions: what stays, what is compiled anew, and that
 // the answers are those of the CPU.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cmath>
@@ -113,6 +114,61 @@ TEST(ReshapingOneDnn, APartitionWhoseShapesStayIsKeptAndTheOthersAreCompiledAnew
   const Origins first = {{"onednn/0", "compiled"}, {"onednn/1", "compiled"}};
   const Origins later = {{"onednn/0", "resized"}, {"onednn/1", "compiled"}};
   EXPECT_EQ(seen, (std::vector<Origins>{first, later, later}));
+}
+
+// Bytes that are in use, by the C library; what a sanitizer's own allocator has in use is not known.
+size_t InUse() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+class ChangingShapes : public testing::TestWithParam<const char*> {
+ protected:
+  // More shapes than a model keeps plans for, so that each run makes a new one, and always the same at last.
+  static void Cycle(Session& session, int64_t first, int64_t last) {
+    for (int64_t batch = first; batch <= last; ++batch) (void)Predict(session, {Numbers({batch, 1, 28, 28}, 1)});
+  }
+};
+
+TEST_P(ChangingShapes, R174_TakeNoMoreMemoryRoundAfterRound) {
+  constexpr int kRounds = 12;
+  Session session = Of(DEPUTY_TEST_DIGITS, GetParam());
+  for (int round = 0; round < kRounds; ++round) Cycle(session, 1, 10);
+  const size_t before = InUse();
+  for (int round = 0; round < 4 * kRounds; ++round) Cycle(session, 1, 10);
+  EXPECT_LE(InUse(), before + (64 << 10));
+}
+
+TEST_P(ChangingShapes, R174_OfNewSessionsTakeNoMoreMemory) {
+  constexpr int kRounds = 5;
+  Model model;
+  ASSERT_TRUE(model.Build(DEPUTY_TEST_DIGITS, With(GetParam())).ok());
+  const auto rounds = [&](int count) {
+    for (int round = 0; round < count; ++round) {
+      Session session = *model.CreateSession();
+      Cycle(session, 1, 10);
+    }
+  };
+  rounds(kRounds);
+  const size_t before = InUse();
+  rounds(4 * kRounds);
+  EXPECT_LE(InUse(), before + (64 << 10));
+}
+
+INSTANTIATE_TEST_SUITE_P(Delegates, ChangingShapes, testing::Values("", "onednn", "sim_npu"), [](const auto& delegate) {
+  return std::string(*delegate.param == 0 ? "cpu" : delegate.param);
+});
+
+// oneDNN keeps primitives of shapes that may come again, whether they are in use or not.
+TEST(ManyShapes, R174_OneDnnKeepsABoundedNumberOfPrimitives) {
+  Session session = Of(DEPUTY_TEST_DIGITS, "onednn");
+  const auto in_use_after = [&](int64_t first, int64_t last) {
+    for (int64_t batch = first; batch <= last; ++batch) (void)Predict(session, {Numbers({batch, 1, 28, 28}, 1)});
+    for (int64_t batch = 1; batch <= 9; ++batch) (void)Predict(session, {Numbers({batch, 1, 28, 28}, 1)});
+    return InUse();
+  };
+  const size_t some = in_use_after(10, 60);
+  EXPECT_LE(in_use_after(61, 160), some + (2 << 20));
 }
 
 }  // namespace

@@ -228,6 +228,22 @@ class Surroundings(FaultRun):
         self.model.write_bytes(onnx_bytes.model(nodes, [x], [y]))
         self.right(self.run_it(self.command("--set", "delegates=[]")))
 
+    def test_R176_memory_of_a_long_chain(self):
+        # A million nodes take 1.5 GB; a tenth of them is enough to see it, beside what the program itself takes.
+        count = 100_000
+        names = ["x", *(f"v{i}" for i in range(count - 1)), "y"]
+        nodes = [onnx_bytes.node("Relu", [names[i]], [names[i + 1]]) for i in range(count)]
+        x, y = (onnx_bytes.value_info(name, (2, 3)) for name in "xy")
+        chain = onnx_bytes.model(nodes, [x], [y])
+        for most, model in ((60_000, self.model.read_bytes()), (60_000 + 1500 * count // 1024, chain)):
+            self.model.write_bytes(model)
+            command = [self.arguments.deputy, "run", str(self.model), "--config", "cpu-only", "--set", "cache.dir=off"]
+            with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+                _, status, usage = os.wait4(running.pid, 0)
+                running.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(running.returncode, 0)
+            self.assertLess(usage.ru_maxrss, most, "kilobytes")
+
     def test_a_damaged_quarantine_is_empty_and_written_anew(self):
         self.add("crash_in_constructor")
         cache = self.scratch / "cache"

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "base/aligned.hpp"
+#include "base/cancellation.hpp"
 #include "base/checked.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "kernels/copy.hpp"
@@ -287,7 +288,9 @@ class NarrowEinsum {
     for (size_t i = 0; i < args.inputs.size(); ++i) {
       const Narrow* const from = args.input(i).data<Narrow>();
       inputs[i] = Widened(*args.inputs[i], next);
-      std::copy_n(from, args.input(i).element_count(), reinterpret_cast<Wide*>(next));
+      Wide* const widened = reinterpret_cast<Wide*>(next);
+      InParts(args.input(i).element_count(), kLongRow,
+              [&](int64_t begin, int64_t end) { std::copy(from + begin, from + end, widened + begin); });
       input_pointers[i] = &inputs[i];
       next += WideBytes(args.input(i).element_count());
     }
@@ -301,7 +304,9 @@ class NarrowEinsum {
     DEPUTY_RETURN_IF_ERROR(operation_.Compute(plan.wide, wide, plan.wide.workspace_bytes == 0 ? nullptr : workspace));
     const Wide* const result = reinterpret_cast<const Wide*>(next);
     Narrow* const to = args.output(0).data<Narrow>();
-    for (int64_t i = 0; i < args.output(0).element_count(); ++i) to[i] = static_cast<Narrow>(result[i]);
+    InParts(args.output(0).element_count(), kLongRow, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = static_cast<Narrow>(result[i]);
+    });
     return Status();
   }
 

@@ -243,7 +243,8 @@ KernelResult MakeDropout(const KernelSpec& spec) {
     const MutableView mask = args.output(1);
     if (!mask.present()) return {};
     DEPUTY_RETURN_IF_ERROR(CheckOutput(mask, DType::kBool, args.input(0).dims()));
-    if (mask.byte_size() != 0) std::memset(mask.data<char>(), 1, mask.byte_size());
+    const uint8_t kept = 1;
+    Fill(&kept, mask.data<char>(), static_cast<int64_t>(mask.byte_size()), 1, args.pool);
     return {};
   });
 }

@@ -36,7 +36,7 @@ Status RunCenterCropPad(const KernelArgs& args) {
     to += want > have ? (want - have) / 2 * output_strides[d] : 0;
     empty = empty || have == 0;
   }
-  std::memset(output.data<char>(), 0, output.byte_size());
+  FillZero(output.data<char>(), output.byte_size(), args.pool);
   if (empty) return {};
   CopyStrided(copy, input.data<char>() + static_cast<size_t>(from) * element,
               output.data<char>() + static_cast<size_t>(to) * element, element, args.pool);
@@ -111,7 +111,7 @@ class ColumnsToImage {
     const MutableView output = args.output(0);
     T* const target = output.data<T>();
     const bool truth = output.dtype() == DType::kBool;
-    std::fill_n(target, ElementCount(output.dims()), T(0));
+    FillZero(target, output.byte_size(), args.pool);
     if (positions == 0) return Status();
     const int64_t planes = output.dim(0) * output.dim(1);
     ColumnGeometry geometry{plan.window.all(), {}, plan.steps};
@@ -173,16 +173,21 @@ Status RunMaxUnpool(const KernelArgs& args) {
   DEPUTY_RETURN_IF_ERROR(CheckOutput(output, x.dtype(), output.dims()));
   if (indices.dtype() != DType::kInt64 || indices.element_count() != x.element_count())
     return Error(StatusCode::kInvalidArgument, "indices must be int64 and have as many elements as the input");
-  if (output.byte_size() != 0) std::memset(output.data<char>(), 0, output.byte_size());
+  FillZero(output.data<char>(), output.byte_size(), args.pool);
   const int64_t room = output.element_count();
-  for (int64_t i = 0; i < x.element_count(); ++i) {
-    const int64_t at = indices.data<int64_t>()[i];
-    if (at < 0 || at >= room)
-      return Error(StatusCode::kInvalidArgument, "index {} is outside an output of {} elements", at, room);
-    std::memcpy(output.data<char>() + static_cast<size_t>(at) * element,
-                x.data<char>() + static_cast<size_t>(i) * element, element);
-  }
-  return {};
+  Status status;
+  InParts(x.element_count(), 1 << 16, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end && status.ok(); ++i) {
+      const int64_t at = indices.data<int64_t>()[i];
+      if (at < 0 || at >= room) {
+        status = Error(StatusCode::kInvalidArgument, "index {} is outside an output of {} elements", at, room);
+        return;
+      }
+      std::memcpy(output.data<char>() + static_cast<size_t>(at) * element,
+                  x.data<char>() + static_cast<size_t>(i) * element, element);
+    }
+  });
+  return status;
 }
 
 template <class T>

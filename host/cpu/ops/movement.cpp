@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/cancellation.hpp"
 #include "base/checked.hpp"
 #include "cpu/ops/function_kernel.hpp"
 #include "graph/inference/slicing.hpp"
@@ -160,7 +161,7 @@ void RepeatRows(const ConstView& input, const MutableView& output, int64_t bytes
       char* const to = output.data<char>() + row * row_bytes;
       std::memcpy(to, input.data<char>() + from * element, static_cast<size_t>(bytes));
       for (int64_t done = bytes; done < row_bytes; done *= 2)
-        std::memcpy(to + done, to, static_cast<size_t>(std::min(done, row_bytes - done)));
+        CopyInParts(to + done, to, static_cast<size_t>(std::min(done, row_bytes - done)));
     }
   });
 }
@@ -280,9 +281,9 @@ Status RunTrilu(const KernelArgs& args, bool upper) {
       // Copies the columns from `first` on (upper) or before it (lower).
       const int64_t first = std::clamp<int64_t>(i % rows + k + (upper ? 0 : 1), 0, columns);
       const size_t row = bytes(i * columns), split = bytes(first), width = bytes(columns);
-      std::memcpy(to + row, from + row, width);
-      if (upper) std::memset(to + row, 0, split);
-      if (!upper) std::memset(to + row + split, 0, width - split);
+      const size_t kept = upper ? split : 0;
+      CopyInParts(to + row + kept, from + row + kept, upper ? width - split : split);
+      ZeroInParts(to + row + (upper ? 0 : split), upper ? split : width - split);
     }
   });
   return {};

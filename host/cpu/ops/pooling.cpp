@@ -182,7 +182,7 @@ class NormPool {
     const int64_t from = ElementCount({plan.in.data(), axes}), to = ElementCount({plan.out.data(), axes});
     T* const output = args.output(0).template data<T>();
     if (from == 0) {
-      std::fill_n(output, plan.planes * to, T(0));
+      ZeroInParts(output, static_cast<size_t>(plan.planes * to) * sizeof(T));
       return Status();
     }
     int64_t taps = 1;  // elements of the largest window

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/aligned.hpp"
+#include "base/cancellation.hpp"
 #include "base/checked.hpp"
 #include "cpu/ops/function_kernel.hpp"
 #include "graph/inference/resizing.hpp"
@@ -175,7 +176,9 @@ class ResizeRun {
       if (ResizeChanges(method_, resized)) {
         ResizeNeighbours(method_, resized, map);
       } else {
-        for (int64_t i = 0; i < resized.output; ++i) map[i] = i;
+        InParts(resized.output, kLongRow, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) map[i] = i;
+        });
       }
       map += resized.output;
     }
@@ -279,7 +282,9 @@ class ResizeRun {
   void Narrow(const T* source, T* rounded) const {
     const MutableView output = args_.output(0);
     if (method_.antialias && !IsFloating(input_.dtype())) {
-      for (int64_t i = 0; i < output.element_count(); ++i) rounded[i] = std::round(source[i]);
+      InParts(output.element_count(), kLongRow, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) rounded[i] = std::round(source[i]);
+      });
       source = rounded;
     }
     Cast(kDTypeOf<T>, source, output.dtype(), output.data<char>(), output.element_count(), args_.pool);

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/cancellation.hpp"
 #include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "kernels/linalg/rows.hpp"
@@ -256,8 +257,16 @@ class MeanVariance {
     const size_t last = dims.size() - 1;
     SmallDims index(last, 0);
     int64_t at = 0;
+    CancellationScope* const scope = CancellationScope::Current();
+    int64_t unchecked = 0;  // elements since the last check whether the run ends
     for (int64_t i = 0; i < plan.count; i += dims[last]) {
-      fn(i, at, dims[last], plan.kept_strides[last] != 0);
+      if (unchecked += dims[last]; unchecked > kLongRow) {
+        if (scope != nullptr && scope->Ends()) return;
+        unchecked = 0;
+      }
+      const bool along = plan.kept_strides[last] != 0;
+      InParts(dims[last], kLongRow,
+              [&](int64_t first, int64_t stop) { fn(i + first, along ? at + first : at, stop - first, along); });
       for (size_t d = last; d-- > 0;) {
         at += plan.kept_strides[d];
         if (++index[d] < dims[d]) break;

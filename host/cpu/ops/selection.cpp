@@ -11,6 +11,7 @@
 #include "cpu/ops/function_kernel.hpp"
 #include "kernels/copy.hpp"
 #include "kernels/dispatch.hpp"
+#include "kernels/grain.hpp"
 #include "kernels/reduce.hpp"
 #include "tensor/shape.hpp"
 
@@ -77,20 +78,22 @@ Status RunOneHot(const KernelArgs& args, int64_t axis_attribute) {
       indices.dtype() != DType::kBool && DispatchStored(indices.dtype(), [&](auto tag) {
         using T = typename decltype(tag)::Type;
         const T* index = indices.data<T>();
-        for (int64_t i = 0; i < indices.element_count(); ++i) {
-          const auto number = NumberOf(index[i]);
-          if constexpr (std::is_floating_point_v<decltype(number)>) {  // beyond all integers: out of range
-            if (!(number > -0x1p62f && number < 0x1p62f)) continue;
+        InParts(indices.element_count(), 1 << 16, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const auto number = NumberOf(index[i]);
+            if constexpr (std::is_floating_point_v<decltype(number)>) {  // beyond all integers: out of range
+              if (!(number > -0x1p62f && number < 0x1p62f)) continue;
+            }
+            if constexpr (std::is_same_v<T, uint64_t>) {
+              if (number > INT64_MAX) continue;
+            }
+            int64_t hot = static_cast<int64_t>(number);
+            if (hot < 0) hot += depth;
+            if (hot < 0 || hot >= depth) continue;
+            const int64_t at = (i / inner * depth + hot) * inner + i % inner;
+            std::memcpy(output.data<char>() + static_cast<size_t>(at) * element, on, element);
           }
-          if constexpr (std::is_same_v<T, uint64_t>) {
-            if (number > INT64_MAX) continue;
-          }
-          int64_t hot = static_cast<int64_t>(number);
-          if (hot < 0) hot += depth;
-          if (hot < 0 || hot >= depth) continue;
-          const int64_t at = (i / inner * depth + hot) * inner + i % inner;
-          std::memcpy(output.data<char>() + static_cast<size_t>(at) * element, on, element);
-        }
+        });
       });
   if (!known) return Error(StatusCode::kNotSupported, "indices of {} are not supported", NameOf(indices.dtype()));
   return {};
@@ -158,11 +161,15 @@ Status RunCompress(const KernelArgs& args, std::optional<int64_t> axis_attribute
   const uint8_t* keep = condition.data<uint8_t>();
   const int64_t length = condition.element_count();
   int64_t kept = 0;
-  for (int64_t i = 0; i < length; ++i) {
-    if (keep[i] != 0 && i >= extent)
-      return Error(StatusCode::kInvalidArgument, "condition selects index {} of {} along axis {}", i, extent, axis);
-    kept += keep[i] != 0;
-  }
+  int64_t outside = -1;
+  InParts(length, kLongRow, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end && outside < 0; ++i) {
+      if (keep[i] != 0 && i >= extent) outside = i;
+      kept += keep[i] != 0;
+    }
+  });
+  if (outside >= 0)
+    return Error(StatusCode::kInvalidArgument, "condition selects index {} of {} along axis {}", outside, extent, axis);
   dims[axis] = kept;
   DEPUTY_RETURN_IF_ERROR(args.allocator->Allocate(args.outputs[0], dims));
   const MutableView output = args.output(0);
@@ -170,14 +177,17 @@ Status RunCompress(const KernelArgs& args, std::optional<int64_t> axis_attribute
   if (output.byte_size() == 0) return {};
   const size_t block = static_cast<size_t>(inner) * element;
   char* to = output.data<char>();
-  constexpr int64_t kPart = 1 << 20;
+  // In a part are so many elements, or bytes if these are more.
   const int64_t read = std::min(length, extent);
-  InParts(outer, std::max<int64_t>(1, kPart / std::max<int64_t>(1, read)), [&](int64_t first, int64_t last) {
+  const int64_t part = std::max<int64_t>(1, (1 << 20) / std::max<int64_t>(1, static_cast<int64_t>(block >> 2)));
+  CancellationScope* const scope = CancellationScope::Current();
+  InParts(outer, std::max<int64_t>(1, part / std::max<int64_t>(1, read)), [&](int64_t first, int64_t last) {
     for (int64_t o = first; o < last; ++o)
-      InParts(read, kPart, [&](int64_t begin, int64_t end) {
+      InParts(read, part, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           if (keep[i] == 0) continue;
-          std::memcpy(to, input.data<char>() + static_cast<size_t>(o * extent + i) * block, block);
+          if (block > static_cast<size_t>(kLongCopy) && scope != nullptr && scope->Ends()) return;
+          CopyInParts(to, input.data<char>() + static_cast<size_t>(o * extent + i) * block, block);
           to += block;
         }
       });
@@ -202,12 +212,14 @@ Status RunReverseSequence(const KernelArgs& args, bool time_first) {
   const auto at = [&](int64_t time, int64_t batch) {
     return static_cast<size_t>(time_first ? time * batches + batch : batch * times + time) * block;
   };
-  for (int64_t batch = 0; batch < batches; ++batch) {
-    const int64_t length = lengths[static_cast<size_t>(batch)];
-    for (int64_t time = 0; time < times; ++time)
-      std::memcpy(args.output(0).data<char>() + at(time, batch),
+  const int64_t grain = kGrainBytes / static_cast<int64_t>(block) + 1;
+  args.pool.ParallelFor(batches * times, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t batch = i / times, time = i % times, length = lengths[static_cast<size_t>(batch)];
+      CopyInParts(args.output(0).data<char>() + at(time, batch),
                   input.data<char>() + at(time < length ? length - 1 - time : time, batch), block);
-  }
+    }
+  });
   return {};
 }
 
@@ -281,7 +293,7 @@ Status WriteList(const KernelArgs& args, size_t output, const int64_t* values, i
   if (!args.output(output).present()) return {};
   DEPUTY_RETURN_IF_ERROR(args.allocator->Allocate(args.outputs[output], {&count, 1}));
   DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(output), DType::kInt64, {&count, 1}));
-  std::copy_n(values, count, args.output(output).data<int64_t>());
+  CopyBytes(values, args.output(output).data<int64_t>(), static_cast<size_t>(count) * sizeof(int64_t), args.pool);
   return {};
 }
 
@@ -312,9 +324,15 @@ Status RunUnique(const KernelArgs& args, std::optional<int64_t> named, bool sort
     DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), input.dtype(), dims));
     const size_t block = static_cast<size_t>(inner) * element;
     char* to = args.output(0).data<char>();
-    for (int64_t o = 0; o < outer; ++o)
-      for (int64_t group = 0; group < groups.count && block != 0; ++group, to += block)
-        std::memcpy(to, input.data<char>() + static_cast<size_t>(o * extent + groups.first[group]) * block, block);
+    const int64_t blocks = block == 0 ? 0 : outer * groups.count;
+    args.pool.ParallelFor(
+        blocks, kGrainBytes / std::max<int64_t>(1, static_cast<int64_t>(block)) + 1, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i)
+            CopyInParts(to + static_cast<size_t>(i) * block,
+                        input.data<char>() +
+                            static_cast<size_t>(i / groups.count * extent + groups.first[i % groups.count]) * block,
+                        block);
+        });
   }
   DEPUTY_RETURN_IF_ERROR(WriteList(args, 1, groups.first, groups.count));
   DEPUTY_RETURN_IF_ERROR(WriteList(args, 2, groups.inverse, extent));

@@ -30,7 +30,7 @@ Result<deputy_tensor*> AllocateTensor(const KernelArgs& args, DType dtype, std::
 // Copies the tensor to output 0.
 Status WriteTensor(const KernelArgs& args, const Tensor& tensor) {
   DEPUTY_ASSIGN_OR_RETURN(deputy_tensor* const output, AllocateTensor(args, tensor.dtype(), tensor.shape()));
-  if (output != nullptr && tensor.byte_size() != 0) std::memcpy(output->data, tensor.data(), tensor.byte_size());
+  if (output != nullptr) CopyInParts(output->data, tensor.data(), tensor.byte_size());
   return {};
 }
 
@@ -178,7 +178,7 @@ Status RunSplit(const KernelArgs& args, int64_t named_axis, bool keeps_axis) {
     DEPUTY_ASSIGN_OR_RETURN(Tensor part, Tensor::Allocate(input.dtype(), std::move(shape)));
     auto* const to = static_cast<char*>(part.mutable_data());
     for (size_t at = 0; at < part.byte_size(); at += bytes)
-      std::memcpy(to + at, input.data<char>() + at / bytes * row + offset, bytes);
+      CopyInParts(to + at, input.data<char>() + at / bytes * row + offset, bytes);
     offset += bytes;
     parts.push_back(std::move(part));
   }
@@ -213,7 +213,7 @@ Status RunSequenceConcat(const KernelArgs& args, int64_t named_axis, bool stacks
   for (size_t o = 0; o < outer; ++o)
     for (const Tensor& element : elements) {
       const size_t bytes = element.byte_size() / outer;
-      if (bytes != 0) std::memcpy(to, static_cast<const char*>(element.data()) + o * bytes, bytes);
+      CopyInParts(to, static_cast<const char*>(element.data()) + o * bytes, bytes);
       to += bytes;
     }
   return {};

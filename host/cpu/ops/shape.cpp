@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/cancellation.hpp"
 #include "cpu/ops/function_kernel.hpp"
 #include "deputy/storage.hpp"
 #include "kernels/copy.hpp"
@@ -58,8 +59,9 @@ template <class T, T (*kRound)(float)>
 void WriteHalfRange(const KernelArgs& args) {
   const float start = ToFloat(args.input(0).data<T>()[0]), delta = ToFloat(args.input(2).data<T>()[0]);
   T* output = args.output(0).data<T>();
-  for (int64_t i = 0; i < args.output(0).element_count(); ++i)
-    output[i] = kRound(start + static_cast<float>(i) * delta);
+  args.pool.ParallelFor(args.output(0).element_count(), 1 << 14, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) output[i] = kRound(start + static_cast<float>(i) * delta);
+  });
 }
 
 Status RunRange(const KernelArgs& args) {
@@ -127,8 +129,9 @@ KernelResult MakeConstantOfShape(const KernelSpec& spec) {
     DEPUTY_RETURN_IF_ERROR(CheckOutput(output, dtype, dims));
     if (IsPacked(dtype)) {
       if (output.byte_size() != 0) output.data<uint8_t>()[output.byte_size() - 1] = 0;
-      for (int64_t i = 0; i < output.element_count(); ++i)
-        SetCode(dtype, output.data<void>(), i, static_cast<uint8_t>(bits));
+      InParts(output.element_count(), kLongRow, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) SetCode(dtype, output.data<void>(), i, static_cast<uint8_t>(bits));
+      });
       return {};
     }
     Fill(&bits, output.data<void>(), output.element_count(), SizeOf(dtype), args.pool);
@@ -148,10 +151,12 @@ KernelResult MakeEyeLike(const KernelSpec& spec) {
     DEPUTY_ASSIGN_OR_RETURN(const uint64_t one, OneOf(dtype));
     if (input.rank() != 2) return Error(StatusCode::kInvalidArgument, "input must have rank 2");
     const size_t bytes = SizeOf(dtype);
-    std::memset(output.data<char>(), 0, output.byte_size());
-    const int64_t rows = input.dim(0), columns = input.dim(1);
-    for (int64_t row = std::max<int64_t>(0, -k); row < rows && row + k < columns; ++row)
-      std::memcpy(output.data<char>() + static_cast<size_t>(row * columns + row + k) * bytes, &one, bytes);
+    FillZero(output.data<char>(), output.byte_size(), args.pool);
+    const int64_t rows = input.dim(0), columns = input.dim(1), first = std::max<int64_t>(0, -k);
+    InParts(std::max<int64_t>(0, std::min(rows, columns - k) - first), 1 << 14, [&](int64_t begin, int64_t end) {
+      for (int64_t row = first + begin; row < first + end; ++row)
+        std::memcpy(output.data<char>() + static_cast<size_t>(row * columns + row + k) * bytes, &one, bytes);
+    });
     return {};
   });
 }

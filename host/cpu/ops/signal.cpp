@@ -204,13 +204,15 @@ KernelResult MakeWindowFunction(const KernelSpec& spec, Cosines cosines) {
     const ConvertFunction convert = FindConvert(wide ? DType::kFloat64 : DType::kFloat32, output.dtype());
     if (convert == nullptr) return Error(StatusCode::kNotSupported, "{} is not supported", NameOf(output.dtype()));
     const double steps = static_cast<double>(std::max<int64_t>(periodic ? size : size - 1, 1));
-    for (int64_t i = 0; i < size; ++i) {
-      const double x = 2 * std::numbers::pi * static_cast<double>(i) / steps;
-      const double value = cosines.a0 - cosines.a1 * std::cos(x) + cosines.a2 * std::cos(2 * x);
-      const float narrow = static_cast<float>(value);
-      const void* const from = wide ? static_cast<const void*>(&value) : &narrow;
-      convert(from, output.data<char>() + static_cast<size_t>(i) * SizeOf(output.dtype()), 1);
-    }
+    args.pool.ParallelFor(size, 1 << 11, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const double x = 2 * std::numbers::pi * static_cast<double>(i) / steps;
+        const double value = cosines.a0 - cosines.a1 * std::cos(x) + cosines.a2 * std::cos(2 * x);
+        const float narrow = static_cast<float>(value);
+        const void* const from = wide ? static_cast<const void*>(&value) : &narrow;
+        convert(from, output.data<char>() + static_cast<size_t>(i) * SizeOf(output.dtype()), 1);
+      }
+    });
     return {};
   });
 }
@@ -258,22 +260,27 @@ Status RunMelWeights(const KernelArgs& args) {
     return Error(StatusCode::kNotSupported, "{} or sample_rate {} is not supported", NameOf(output.dtype()), rate);
   const MelTriangles triangles(bins, length, rate, low, high);
   const size_t element = SizeOf(output.dtype());
-  std::fill_n(output.data<char>(), output.byte_size(), char{0});
+  ZeroInParts(output.data<char>(), output.byte_size());
   const auto put = [&](int64_t row, int64_t column, double value) {
     convert(&value, output.data<char>() + static_cast<size_t>(row * bins + column) * element, 1);
   };
-  for (int64_t i = 0; i < bins; ++i) {
+  CancellationScope* const scope = CancellationScope::Current();
+  for (int64_t i = 0; i < bins && (scope == nullptr || !scope->Ends()); ++i) {
     const int64_t left = triangles.Point(i), top = triangles.Point(i + 1), right = triangles.Point(i + 2);
     if (left < 0 || top < left || right < top || right > dims[0])
       return Error(StatusCode::kInvalidArgument, "mel bins from {} to {} Hz are out of range for dft_length {}", low,
                    high, length);
     if (top == left && top < dims[0]) put(top, i, 1);
     if (top != left)
-      for (int64_t j = left; j <= std::min(top, dims[0] - 1); ++j)
-        put(j, i, static_cast<double>(j - left) / static_cast<double>(top - left));
+      InParts(std::min(top + 1, dims[0]) - left, 1 << 18, [&](int64_t begin, int64_t end) {
+        for (int64_t j = begin; j < end; ++j)
+          put(left + j, i, static_cast<double>(j) / static_cast<double>(top - left));
+      });
     if (right > top)
-      for (int64_t j = top; j < right; ++j)
-        put(j, i, static_cast<double>(right - j) / static_cast<double>(right - top));
+      InParts(right - top, 1 << 18, [&](int64_t begin, int64_t end) {
+        for (int64_t j = top + begin; j < top + end; ++j)
+          put(j, i, static_cast<double>(right - j) / static_cast<double>(right - top));
+      });
   }
   return {};
 }

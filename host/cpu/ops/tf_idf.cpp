@@ -111,8 +111,9 @@ KernelResult MakeTfIdfVectorizer(const KernelSpec& spec) {
         const int64_t rows = input.rank() == 2 ? input.dim(0) : 1, length = input.dim(input.rank() - 1);
         const std::array<int64_t, 2> dims = {rows, vectorizer->width};
         DEPUTY_RETURN_IF_ERROR(CheckOutput(output, DType::kFloat32, std::span(dims).last(input.rank())));
-        std::fill_n(output.data<float>(), output.element_count(), 0.0f);
-        for (int64_t row = 0; row < rows; ++row) {
+        ZeroInParts(output.data<float>(), output.byte_size());
+        CancellationScope* const scope = CancellationScope::Current();
+        for (int64_t row = 0; row < rows && (scope == nullptr || !scope->Ends()); ++row) {
           float* const to = output.data<float>() + row * vectorizer->width;
           if (dtype == DType::kInt32)
             vectorizer->Count(input.data<int32_t>() + row * length, length, to);

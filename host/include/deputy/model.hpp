@@ -136,6 +136,8 @@ class DEPUTY_API Session {
 
   // Of the current plan; fails while there is none (symbolic inputs before the first Predict or Resize).
   Result<PlacementReport> Placement() const;
+  // The same without the lists of partitions and nodes, which take about a kilobyte for each node.
+  Result<PlacementReport> DelegateShares() const;
 
  private:
   friend class Model;

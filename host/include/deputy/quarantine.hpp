@@ -9,8 +9,9 @@
 namespace deputy {
 
 // A file is quarantined when it crashed, hung, ended the process or garbled its answer in the helper process that runs
-// plugins first, and when its worker process failed three times within five minutes. It stays so until the file, the
-// version of Deputy, the kernel or an accelerator's driver changes.
+// plugins first, and when its worker process failed with three different models within five minutes. A part of a model
+// with which the worker process ended twice is kept away from the file, which goes on with all else. Both stay so until
+// the file, the version of Deputy, the kernel or an accelerator's driver changes.
 struct QuarantinedPlugin {
   std::string key;     // 64 hexadecimal digits: the name of its entry in the cache
   std::string file;    // the path where it was found; another file of the same bytes is quarantined as well
@@ -19,6 +20,9 @@ struct QuarantinedPlugin {
   std::string reason;  // for people
   std::chrono::system_clock::time_point since;
   bool in_force = true;  // false: of another version or system; without effect
+  // What is kept away from the file, as "partition npu0/0 of 3 nodes" or "all parts", and the name of its model; empty
+  // where the file is not run at all.
+  std::string part, model;
 };
 
 }  // namespace deputy

@@ -35,7 +35,7 @@ TEST(ShowTest, EveryValueHasItsOrigin) {
             "    min_nodes: 1  # default\n"
             "    min_flops: 0  # default\n"
             "    isolation: auto  # default\n"
-            "    timeout: 0us  # default\n"
+            "    timeout: auto  # default\n"
             "    call_timeout: 30s  # default\n"
             "    call_timeout_total: 10min  # default\n"
             "    spin: 50us  # default\n"

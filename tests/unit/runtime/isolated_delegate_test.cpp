@@ -30,11 +30,18 @@ class IsolatedDelegateTest : public testing::Test {
           return ServedDelegate{started.back(), [has_ended = ended.back()] { return *has_ended; },
                                 [this, has_ended = ended.back()] { return *has_ended ? fault : ""; }};
         },
-        [this](const std::string& faults) { given_up.push_back(faults); });
+        {.give_up = [this](const std::string& faults) { given_up.push_back(faults); }});
     EXPECT_TRUE(opened.ok()) << opened.status().ToString();
     return std::move(opened).value();
   }
   void End() { *ended.back() = true; }
+  // A run during which the process ends.
+  std::function<Status(const RunArgs&)> EndingIt() {
+    return [this](const RunArgs&) {
+      End();
+      return Status(StatusCode::kDeviceLost, "its worker process was ended by SIGSEGV");
+    };
+  }
 
   const Graph graph_;
   GraphView view_;
@@ -121,24 +128,76 @@ TEST_F(IsolatedDelegateTest, ClaimIsProposedAgainForANewProcess) {
   EXPECT_NE(status.message().find("does not propose the partition"), std::string::npos) << status.message();
 }
 
+// Ends between calls, and no model is known that could have caused it.
 TEST_F(IsolatedDelegateTest, ProcessesAreNotStartedAfterThreeFaultsOfTheirOwn) {
   const std::unique_ptr<Delegate> delegate = Open();
-  std::vector<Verdict> verdicts(graph_.nodes.size());
   fault = "was ended by SIGSEGV";
   for (size_t ends = 1; ends < 3; ++ends) {
     End();
-    EXPECT_TRUE(delegate->QuerySupport(view_, verdicts).ok());
+    EXPECT_TRUE(delegate->SetOption("frequency", "low").ok());
     EXPECT_EQ(started.size(), ends + 1);
   }
   EXPECT_TRUE(given_up.empty());
   End();
   for (int again = 0; again < 2; ++again) {
-    const Status status = delegate->QuerySupport(view_, verdicts);
+    const Status status = delegate->SetOption("frequency", "low");
     EXPECT_EQ(status.code(), StatusCode::kUnavailable);
     EXPECT_EQ(status.message(), "failed 3 times within five minutes: its worker process was ended by SIGSEGV");
   }
   EXPECT_EQ(started.size(), 3u);
   EXPECT_EQ(given_up.size(), 1u);
+}
+
+TEST_F(IsolatedDelegateTest, R159_APartitionWhoseRunsEndTheProcessTwiceReachesNoOther) {
+  const std::unique_ptr<Delegate> delegate = Open();
+  fault = "was ended by SIGSEGV";
+  const std::shared_ptr<const Executable> killer = *delegate->Compile(view_, partition_);
+  for (size_t ends = 1; ends < 3; ++ends) {
+    const std::unique_ptr<ExecutionContext> context = *killer->CreateContext();
+    EXPECT_EQ(started.size(), ends);
+    started.back()->execute = EndingIt();
+    EXPECT_EQ(context->Execute({}).code(), StatusCode::kDeviceLost);
+    EXPECT_TRUE(context->ended_its_process());
+  }
+  const Status kept_away = killer->CreateContext().status();
+  EXPECT_EQ(kept_away.code(), StatusCode::kPlugin);
+  EXPECT_NE(kept_away.message().find("partition test.0 of 1 nodes"), std::string::npos) << kept_away.message();
+  EXPECT_FALSE(delegate->Compile(view_, partition_).ok());
+  PartitionSpec other = partition_;
+  other.nodes = {0, 1};
+  EXPECT_TRUE((*(*delegate->Compile(view_, other))->CreateContext())->Execute({}).ok());
+  EXPECT_EQ(started.size(), 3u);
+  EXPECT_TRUE(given_up.empty());
+}
+
+TEST_F(IsolatedDelegateTest, R159_APartitionThatEndsTheProcessWhileItIsEstimatedIsKeptAway) {
+  const std::unique_ptr<Delegate> delegate = Open();
+  fault = "was ended by SIGSEGV";
+  for (size_t ends = 1; ends < 3; ++ends) {
+    std::vector<Verdict> verdicts(graph_.nodes.size());
+    EXPECT_TRUE(delegate->QuerySupport(view_, verdicts).ok());  // starts it again
+    started.back()->estimate = [this](const PartitionSpec&) -> Result<Estimate> { return EndingIt()({}); };
+    EXPECT_EQ(delegate->EstimatePartition(view_, partition_).status().code(), StatusCode::kDeviceLost);
+  }
+  EXPECT_EQ(delegate->EstimatePartition(view_, partition_).status().code(), StatusCode::kPlugin);
+  EXPECT_EQ(delegate->Compile(view_, partition_).status().code(), StatusCode::kPlugin);
+  std::vector<Verdict> verdicts(graph_.nodes.size());
+  EXPECT_TRUE(delegate->QuerySupport(view_, verdicts).ok());
+}
+
+// A crash that shows only after the run counts for what ran last.
+TEST_F(IsolatedDelegateTest, R159_AnEndBetweenCallsCountsForTheLastRun) {
+  const std::unique_ptr<Delegate> delegate = Open();
+  fault = "was ended by SIGSEGV";
+  const std::shared_ptr<const Executable> killer = *delegate->Compile(view_, partition_);
+  std::unique_ptr<ExecutionContext> context;
+  for (size_t ends = 1; ends < 3; ++ends) {
+    context = *killer->CreateContext();
+    EXPECT_TRUE(context->Execute({}).ok());
+    End();
+  }
+  EXPECT_EQ(killer->CreateContext().status().code(), StatusCode::kPlugin);
+  EXPECT_TRUE(given_up.empty());
 }
 
 TEST_F(IsolatedDelegateTest, ProcessesThatOthersKilledAreStartedAgainWithoutEnd) {

@@ -69,6 +69,16 @@ TEST_F(ModelStateTest, TheMostRecentlyUsedPlansAreKept) {
   EXPECT_NE(PlanFor(2), plans[1]);
 }
 
+TEST_F(ModelStateTest, R174_DecisionsAreBounded) {
+  const auto keep = [&](int64_t rows) { state_->KeepDecision({{rows, 3}}, {}); };
+  for (int64_t rows = 0; rows < 5000; ++rows) keep(rows);
+  const size_t kept = state_->decisions().size();
+  EXPECT_LE(kept, 1024u);
+  EXPECT_TRUE(state_->decisions().count({{4999, 3}}));
+  for (int round = 0; round < 3; ++round) keep(4999);  // known already
+  EXPECT_EQ(state_->decisions().size(), kept);
+}
+
 TEST_F(ModelStateTest, EachNodeIsInferredOnceForInputsOfFixedShape) {
   int calls = 0;
   engine_->passes.foreign = [&](InferenceContext& context) {

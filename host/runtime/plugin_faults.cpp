@@ -1,0 +1,102 @@
+#include "runtime/plugin_faults.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/printable.hpp"
+
+namespace deputy::host {
+namespace {
+
+// A clock that was set back makes no fault old.
+bool IsRecent(std::chrono::system_clock::time_point time, std::chrono::system_clock::time_point now) {
+  const auto age = now > time ? now - time : time - now;
+  return age <= PluginFaults::kWindow;
+}
+
+}  // namespace
+
+void AddFault(std::vector<FaultRecord>& records, FaultRecord fault) {
+  const auto known = std::find_if(records.begin(), records.end(), [&](const FaultRecord& record) {
+    return record.content.content == fault.content.content;
+  });
+  if (known != records.end()) {
+    fault.count += known->count;
+    fault.alone += known->alone;
+    records.erase(known);
+  }
+  records.push_back(std::move(fault));  // the latest last
+  // The oldest of those that keep nothing away go first.
+  while (records.size() > PluginFaults::kMostRecords) {
+    const auto light = std::find_if(records.begin(), records.end(), [](const auto& r) { return !r.is_kept_away(); });
+    records.erase(light == records.end() ? records.begin() : light);
+  }
+}
+
+PluginFaults::PluginFaults(FaultHandling handling) : handling_(std::move(handling)), records_(handling_.known) {
+  keeps_any_away_ = std::any_of(records_.begin(), records_.end(), [](const auto& r) { return r.is_kept_away(); });
+}
+
+void PluginFaults::Count(const std::string& fault, const std::optional<FaultContent>& content, bool alone, bool kept) {
+  const std::lock_guard lock(mutex_);
+  if (!given_up_.empty()) return;
+  const auto now = std::chrono::system_clock::now();
+  if (!content) {
+    without_content_.push_back(now);
+    while (!IsRecent(without_content_.front(), now)) without_content_.pop_front();
+    return Judge(fault);
+  }
+  const auto add = [&](const FaultContent& subject, uint32_t count, uint32_t on_its_own) {
+    const FaultRecord record{subject, count, on_its_own, fault, now};
+    std::optional<std::vector<FaultRecord>> all = kept && handling_.keep ? handling_.keep(record) : std::nullopt;
+    if (all)
+      records_ = *std::move(all);
+    else
+      AddFault(records_, record);
+    if (records_.back().content.content != subject.content || !records_.back().is_kept_away()) return;
+    keeps_any_away_ = true;
+    if (records_.back().count == FaultRecord::kMost)
+      Log(LogLevel::kWarning, "{} of {}: ended the worker process of a plugin twice, and is kept away from it",
+          Printable(subject.part), Printable(subject.model_name));
+  };
+  add(*content, 1, alone ? 1 : 0);
+  uint32_t of_model = 0;
+  for (const FaultRecord& record : records_)
+    if (record.content.model == content->model && record.content.content != content->model) of_model += record.count;
+  if (of_model >= kMostOfModel && content->content != content->model)
+    add({content->model, content->model, content->model_name, "all parts"}, FaultRecord::kMost, 0);
+  Judge(fault);
+}
+
+void PluginFaults::Judge(const std::string& fault) {
+  const auto now = std::chrono::system_clock::now();
+  std::set<Digest> models;
+  for (const FaultRecord& record : records_)
+    if (record.alone != 0 && IsRecent(record.last, now)) models.insert(record.content.model);
+  const size_t faults = models.size() + without_content_.size();
+  if (faults < kMostModels) return;
+  given_up_ = fmt::format("failed {} times within five minutes{}: its worker process {}", faults,
+                          models.size() < 2 ? "" : fmt::format(", with {} different models", models.size()), fault);
+  if (handling_.give_up) handling_.give_up(given_up_);
+}
+
+Status PluginFaults::Check(const FaultContent& content) const {
+  const std::lock_guard lock(mutex_);
+  for (const FaultRecord& record : records_)
+    if (record.is_kept_away() && (record.content.content == content.content || record.content.content == content.model))
+      return Error(StatusCode::kPlugin, "its worker process {} with {} before, for the second time", record.text,
+                   record.content.content == content.model ? "parts of this model" : "this " + content.part)
+          .Advise("'deputy quarantine ls' lists what is kept away from plugins, 'clear' releases it");
+  return {};
+}
+
+Status PluginFaults::given_up() const {
+  const std::lock_guard lock(mutex_);
+  return given_up_.empty() ? Status() : Error(StatusCode::kUnavailable, "{}", given_up_);
+}
+
+}  // namespace deputy::host
