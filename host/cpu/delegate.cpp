@@ -75,7 +75,8 @@ class Positions {
   std::unordered_map<ValueId, int32_t> first_;  // of a long list
 };
 
-// One node, ready to run. An input of the node is an input of the partition or a constant.
+// One node, ready to run. An input of the node is an input of the partition or a constant. A long model has as many of
+// these as nodes: what few of them need is apart.
 class CpuExecutable final : public Executable {
  public:
   // The inputs and outputs that are bound, in this order, are some of the node's.
@@ -83,34 +84,33 @@ class CpuExecutable final : public Executable {
                 const std::vector<ValueId>& outputs, std::unique_ptr<CpuKernel> kernel,
                 std::shared_ptr<ThreadPool> pool, size_t weight_bytes)
       : kernel_(std::move(kernel)), pool_(std::move(pool)), weight_bytes_(weight_bytes) {
-    sources_.reserve(node.inputs.size());
-    targets_.reserve(node.outputs.size());
+    auto binding = std::make_unique<Binding>();
+    binding->sources.reserve(node.inputs.size());
+    binding->targets.reserve(node.outputs.size());
     const Positions bound_inputs(inputs), bound_outputs(outputs);
     for (const ValueId id : node.inputs) {
       const int32_t bound = id == kNone ? -1 : bound_inputs.Of(id);
-      if (id != kNone && bound < 0) constants_.push_back(graph.values[id].constant);
-      sources_.push_back(id == kNone  ? kLeftOut
-                         : bound >= 0 ? bound
-                                      : -2 - static_cast<int32_t>(constants_.size() - 1));
+      if (id != kNone && bound < 0) binding->constants.push_back(graph.values[id].constant);
+      binding->sources.push_back(id == kNone  ? kLeftOut
+                                 : bound >= 0 ? bound
+                                              : -2 - static_cast<int32_t>(binding->constants.size() - 1));
     }
-    described_.reserve(constants_.size());
-    for (const Tensor& constant : constants_) described_.push_back(Describe(constant));
+    binding->described.reserve(binding->constants.size());
+    for (const Tensor& constant : binding->constants) binding->described.push_back(Describe(constant));
     for (const ValueId id : node.outputs) {
       const int32_t bound = id == kNone ? -1 : bound_outputs.Of(id);
-      targets_.push_back(bound < 0 ? kLeftOut : bound);
-      if (targets_.back() != kLeftOut && !graph.values[id].type.is_static() && unplanned_ == nullptr)
+      binding->targets.push_back(bound < 0 ? kLeftOut : bound);
+      if (binding->targets.back() != kLeftOut && !graph.values[id].type.is_static() && unplanned_ == nullptr)
         unplanned_ = std::make_unique<const Node>(node);
     }
-    const auto in_order = [](const std::vector<int32_t>& places) {
+    input_count_ = node.inputs.size();
+    const auto in_order = [](const std::vector<int32_t>& places, size_t count) {
       for (size_t i = 0; i < places.size(); ++i)
         if (places[i] != static_cast<int32_t>(i)) return false;
-      return true;
+      return places.size() == count;
     };
-    is_direct_ = in_order(sources_) && in_order(targets_) && sources_.size() == inputs.size() &&
-                 targets_.size() == outputs.size();
-    input_count_ = static_cast<uint32_t>(sources_.size());
-    // A long model has as many executables as nodes.
-    if (is_direct_) sources_ = targets_ = {};
+    if (!in_order(binding->sources, inputs.size()) || !in_order(binding->targets, outputs.size()))
+      binding_ = std::move(binding);
   }
 
   Result<std::unique_ptr<ExecutionContext>> CreateContext() const override;
@@ -118,12 +118,12 @@ class CpuExecutable final : public Executable {
 
   std::vector<Alias> aliases() const override {
     const OutputMemory memory = kernel_->output_memory();
-    const int32_t target = is_direct_ ? 0 : targets_.front();
+    const int32_t target = binding_ == nullptr ? 0 : binding_->targets.front();
     if (memory == OutputMemory::kPlanned || memory == OutputMemory::kOwn || target == kLeftOut) return {};
     std::vector<Alias> aliases;
     for (size_t i = 0; i < input_count_; ++i) {
       const bool view = memory == OutputMemory::kView;
-      const int32_t source = is_direct_ ? static_cast<int32_t>(i) : sources_[i];
+      const int32_t source = binding_ == nullptr ? static_cast<int32_t>(i) : binding_->sources[i];
       if (source >= 0 && (i == 0 || !view))
         aliases.push_back({static_cast<uint32_t>(target), static_cast<uint32_t>(source), view});
     }
@@ -134,14 +134,17 @@ class CpuExecutable final : public Executable {
   friend class CpuContext;
   static constexpr int32_t kLeftOut = -1;  // constants have smaller numbers
 
+  struct Binding {
+    std::vector<Tensor> constants;
+    std::vector<deputy_tensor> described;
+    std::vector<int32_t> sources, targets;  // of the node's inputs and outputs
+  };
+
   std::unique_ptr<CpuKernel> kernel_;
   std::shared_ptr<ThreadPool> pool_;
   const size_t weight_bytes_;
-  std::vector<Tensor> constants_;
-  std::vector<deputy_tensor> described_;
-  bool is_direct_ = false;                  // the node's inputs and outputs are those that are bound, in their order
-  uint32_t input_count_ = 0;                // of the node
-  std::vector<int32_t> sources_, targets_;  // empty where it is direct
+  size_t input_count_ = 0;                  // of the node
+  std::unique_ptr<const Binding> binding_;  // null: the node's inputs and outputs are those that are bound, in order
   std::unique_ptr<const Node>
       unplanned_;  // where an output has no planned memory: the node, to infer its extents in a run
 };
@@ -156,24 +159,29 @@ bool IsEmpty(const CpuKernel& kernel, std::span<deputy_tensor* const> outputs) {
 
 class CpuContext final : public ExecutionContext {
  public:
-  explicit CpuContext(const CpuExecutable& executable)
-      : executable_(executable),
-        inputs_(executable.sources_.size(), nullptr),
-        outputs_(executable.targets_.size(), nullptr) {}
+  explicit CpuContext(const CpuExecutable& executable) : executable_(executable) {
+    if (executable.binding_ == nullptr) return;
+    bound_ = std::make_unique<Bound>();
+    bound_->inputs.resize(executable.binding_->sources.size());
+    bound_->outputs.resize(executable.binding_->targets.size());
+  }
 
   Status Execute(const RunArgs& args) override {
-    if (executable_.is_direct_) return Run(args.inputs, args.outputs, args);
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      const int32_t source = executable_.sources_[i];
-      inputs_[i] = source >= 0                         ? args.inputs[static_cast<size_t>(source)]
-                   : source == CpuExecutable::kLeftOut ? nullptr
-                                                       : &executable_.described_[static_cast<size_t>(-2 - source)];
+    if (bound_ == nullptr) return Run(args.inputs, args.outputs, args);
+    const CpuExecutable::Binding& binding = *executable_.binding_;
+    std::vector<const deputy_tensor*>& inputs = bound_->inputs;
+    std::vector<deputy_tensor*>& outputs = bound_->outputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const int32_t source = binding.sources[i];
+      inputs[i] = source >= 0                         ? args.inputs[static_cast<size_t>(source)]
+                  : source == CpuExecutable::kLeftOut ? nullptr
+                                                      : &binding.described[static_cast<size_t>(-2 - source)];
     }
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      const int32_t target = executable_.targets_[i];
-      outputs_[i] = target < 0 ? nullptr : args.outputs[static_cast<size_t>(target)];
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const int32_t target = binding.targets[i];
+      outputs[i] = target < 0 ? nullptr : args.outputs[static_cast<size_t>(target)];
     }
-    return Run(inputs_, outputs_, args);
+    return Run(inputs, outputs, args);
   }
 
  private:
@@ -204,9 +212,13 @@ class CpuContext final : public ExecutionContext {
     return {};
   }
 
+  struct Bound {
+    std::vector<const deputy_tensor*> inputs;
+    std::vector<deputy_tensor*> outputs;
+  };
+
   const CpuExecutable& executable_;
-  std::vector<const deputy_tensor*> inputs_;
-  std::vector<deputy_tensor*> outputs_;
+  std::unique_ptr<Bound> bound_;  // null where those of the run are the node's
 };
 
 Result<std::unique_ptr<ExecutionContext>> CpuExecutable::CreateContext() const {

@@ -130,7 +130,7 @@ class Isolation(unittest.TestCase):
         done = self.run_model(config, "--repeat", "5", fault="execute:hang", after=4)
         self.right(done)
         self.assertIn("execute: its worker process did not end a run within 5000 ms", done.stderr)
-        shown = self.deputy("config", "show", config).stdout
+        shown = self.deputy("config", "show", "--config", config).stdout
         self.assertIn("timeout: auto  # default", shown)
 
     def test_the_run_after_a_fault_is_the_delegates_again(self):
