@@ -77,9 +77,9 @@ TEST_F(RemotePluginTest, SessionsRunAtOnce) {
 }
 
 TEST_F(RemotePluginTest, RunThatWaitsIsCancelledFromAnotherThread) {
-  std::vector<float> values(4, 1);
+  std::vector<float> values(4, 1), waiting(4, 1);
   Failed failed;
-  std::thread run([&] { failed = plugged_->Run(context_, values, kWaits, 17); });
+  std::thread run([&] { failed = plugged_->Run(context_, waiting, kWaits, 17); });
   // Other contexts run meanwhile.
   deputy_context* other = nullptr;
   ASSERT_EQ(plugged_->CreateContext(executable_, other).message, "");
