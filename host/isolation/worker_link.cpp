@@ -219,8 +219,9 @@ bool WorkerLink::has_ended() {
 
 std::string WorkerLink::OwnFault() {
   const std::lock_guard lock(mutex_);
-  if (!condemned_.empty()) return condemned_;
-  return ended_ && *ended_ != HowItEnded(SIGKILL) ? *ended_ : "";
+  std::string fault = condemned_;
+  if (fault.empty() && ended_ && *ended_ != HowItEnded(SIGKILL)) fault = *ended_;
+  return fault.empty() ? fault : fault + RefusedText(refused_calls());
 }
 
 void WorkerLink::Release(std::unique_ptr<Channel> channel, bool sound) {

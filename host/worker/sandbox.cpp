@@ -43,8 +43,7 @@ void LimitWhatTheKernelHolds(bool devices) {
   Limit(RLIMIT_RTPRIO, 0);
   if (devices) return;
   Limit(RLIMIT_MEMLOCK, 0);
-  constexpr rlim_t kMostOfFile = 64u << 10;  // of files in memory as well
-  Limit(RLIMIT_FSIZE, kMostOfFile);
+  Limit(RLIMIT_FSIZE, 0);  // of files in memory as well
 }
 
 // Where the system lacks memory, the kernel ends this process before the one that it serves.

@@ -67,15 +67,20 @@ class Filter {
   // The program for the kernel. An error number, or 0.
   int Export(std::vector<sock_filter>& program) {
     if (first_error_ != 0) return -first_error_;
-    // The longest program is within what this process may write into a file (RLIMIT_FSIZE).
-    const Descriptor file(memfd_create("filter", MFD_CLOEXEC));
-    if (file.get() < 0) return errno;
-    if (const int status = seccomp_export_bpf(context_.get(), file.get()); status != 0) return -status;
+    // Not through a file or a pipe, whose sizes are limited: the longest program fits into a socket.
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return errno;
+    const Descriptor from(ends[0]);
+    Descriptor to(ends[1]);
+    if (const int status = seccomp_export_bpf(context_.get(), to.get()); status != 0) return -status;
+    to.Replace(-1);
     program.resize(BPF_MAXINSNS);
-    const ssize_t got = pread(file.get(), program.data(), program.size() * sizeof(sock_filter), 0);
-    if (got <= 0) return EIO;
-    program.resize(static_cast<size_t>(got) / sizeof(sock_filter));
-    return 0;
+    const size_t most = program.size() * sizeof(sock_filter);
+    size_t done = 0;
+    for (ssize_t got = 1; got > 0 && done < most; done += static_cast<size_t>(std::max<ssize_t>(got, 0)))
+      got = read(from.get(), reinterpret_cast<char*>(program.data()) + done, most - done);
+    program.resize(done / sizeof(sock_filter));
+    return program.empty() || done % sizeof(sock_filter) != 0 ? EIO : 0;
   }
 
  private:

@@ -109,9 +109,10 @@ class IsolatedTensors : public IsolatedModels {};
 // Without a sandbox, in which a process does not let its user read its mappings.
 TEST_P(IsolatedTensors, TensorsOfTheModelAreReadInPlace) {
   const Result<Context> context = Context::FromYamlText(
-      "test.yaml", "version: 1\nplugins: {paths: ['" DEPUTY_TEST_PLUGINS
-                   "'], trust: any, sandbox: false}\ncache: {dir: \"off\"}\nplacement: {policy: priority}\ndelegates: [{name: " +
-                       std::string(GetParam()) + ", isolation: process}]\n");
+      "test.yaml",
+      "version: 1\nplugins: {paths: ['" DEPUTY_TEST_PLUGINS
+      "'], trust: any, sandbox: false}\ncache: {dir: \"off\"}\nplacement: {policy: priority}\ndelegates: [{name: " +
+          std::string(GetParam()) + ", isolation: process}]\n");
   ASSERT_TRUE(context.ok()) << context.status().ToString();
   Model model;
   const Status status = model.Build(DEPUTY_TEST_DIGITS, *context);

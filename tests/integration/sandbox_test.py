@@ -39,6 +39,8 @@ OF_FILES = {
     "reads_file", "reads_by_link", "reads_passwords", "reads_environment", "reads_memory_file", "reads_secret_of_host",
     "reads_command_of_host", "reads_mounts", "reads_connections", "reads_own_environment_file",
 }  # fmt: skip
+# Those that a plugin with devices can do without Landlock: files that exist and that the user can write.
+TO_WRITE = {"writes_file", "shares_zeros", "writes_own_memory"}
 SECRET = "correct-horse-battery"
 
 
@@ -88,7 +90,7 @@ class Sandbox(unittest.TestCase):
         (self.scratch / "plugins").mkdir()
         (self.scratch / "private").mkdir()
         (self.scratch / "private" / "secret").write_text("secret")
-        for fixture in ("escapes", "good", "needs_socket", "calls_another_abi", "holds_memory"):
+        for fixture in ("escapes", "escapes_with_devices", "good", "needs_socket", "calls_another_abi", "holds_memory"):
             shutil.copy(Path(ARGS.fixtures) / f"{fixture}.so", self.scratch / "plugins")
         x, y = (onnx_bytes.value_info(name, (2, 3)) for name in "xy")
         self.model = self.scratch / "m.onnx"
@@ -138,6 +140,19 @@ class Sandbox(unittest.TestCase):
         self.assertEqual(allowed - OF_FILES, set())
         self.assertIn("reads_file", allowed)
         self.assertEqual((self.scratch / "private" / "secret").read_text(), "secret")
+
+    def test_with_devices_it_can_hold_memory_for_drivers_unless_that_is_limited(self):
+        in_memory = {"makes_memory_file", "shares_anonymous", "shares_validated"}
+        of_drivers = {"has_many_pipes"}  # 4096 descriptors
+        files = set() if "Landlock" in self.level() else OF_FILES | TO_WRITE
+        plugin = "escapes_with_devices, required: true"
+        allowed = {name for _, name in self.escapes("true", plugin=plugin)}
+        self.assertEqual(allowed - in_memory - of_drivers - files, set())
+        self.assertLessEqual(in_memory, allowed)
+        limited = {name for stage, name in self.escapes("true", plugin=f"{plugin}, memory_limit: 1GB") if stage == "run"}
+        self.assertEqual(limited - of_drivers - files, set())
+        open_files = {name for _, name in self.escapes("true", plugin=plugin, prepare=without_landlock)}
+        self.assertEqual(open_files - in_memory - of_drivers - OF_FILES - TO_WRITE, set())
 
     def test_without_the_sandbox_it_has_the_rights_of_the_user(self):
         allowed = self.escapes("false")

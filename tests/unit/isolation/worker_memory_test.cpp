@@ -57,30 +57,30 @@ class Holder {
 };
 
 // More than the memory that this process, of which a holder is a copy, has by itself.
-constexpr uint64_t kLimit = 4096 * kMegabyte;
+constexpr uint64_t kMostMemory = 4096 * kMegabyte;
 
 TEST(WorkerMemory, R168_SharedMemoryIsTakenFromWhatTheProcessMayAllocate) {
   const Holder holder(0);
   ASSERT_TRUE(holder.is_ready());
-  WorkerMemory memory(kLimit);
+  WorkerMemory memory(kMostMemory);
   memory.Begin(holder.pid());
   {
     SharedRegion region;
     ASSERT_TRUE(region.Ensure(16 * kMegabyte, &memory).ok());
-    EXPECT_EQ(holder.limit(), kLimit - region.size());
+    EXPECT_EQ(holder.limit(), kMostMemory - region.size());
     ASSERT_TRUE(region.Ensure(64 * kMegabyte, &memory).ok());  // in place of the first
-    EXPECT_EQ(holder.limit(), kLimit - region.size());
+    EXPECT_EQ(holder.limit(), kMostMemory - region.size());
   }
-  EXPECT_EQ(holder.limit(), kLimit);
+  EXPECT_EQ(holder.limit(), kMostMemory);
 }
 
 TEST(WorkerMemory, R168_SharedMemoryBeyondTheLimitIsRefused) {
   const Holder holder(0);
   ASSERT_TRUE(holder.is_ready());
-  WorkerMemory memory(kLimit);
+  WorkerMemory memory(kMostMemory);
   memory.Begin(holder.pid());
   SharedRegion region;
-  const Status refused = region.Ensure(kLimit + 1, &memory);
+  const Status refused = region.Ensure(kMostMemory + 1, &memory);
   EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
   EXPECT_NE(refused.message().find("memory_limit"), std::string::npos) << refused.message();
   EXPECT_EQ(region.size(), 0u);
@@ -90,17 +90,17 @@ TEST(WorkerMemory, R168_SharedMemoryBeyondTheLimitIsRefused) {
 TEST(WorkerMemory, R168_MemoryThatIsAllocatedIsNotShared) {
   const Holder holder(128 * kMegabyte);
   ASSERT_TRUE(holder.is_ready());
-  WorkerMemory memory(kLimit);
+  WorkerMemory memory(kMostMemory);
   memory.Begin(holder.pid());
-  EXPECT_FALSE(memory.Take(kLimit - 128 * kMegabyte).ok());
-  EXPECT_EQ(holder.limit(), kLimit);
+  EXPECT_FALSE(memory.Take(kMostMemory - 128 * kMegabyte).ok());
+  EXPECT_EQ(holder.limit(), kMostMemory);
   EXPECT_TRUE(memory.Take(128 * kMegabyte).ok());
 }
 
 TEST(WorkerMemory, R168_WhatAProcessHoldsIsSeenWithoutItsHelp) {
   const Holder holder(128 * kMegabyte);
   ASSERT_TRUE(holder.is_ready());
-  WorkerMemory small(64 * kMegabyte), large(kLimit), none(0);
+  WorkerMemory small(64 * kMegabyte), large(kMostMemory), none(0);
   for (WorkerMemory* memory : {&small, &large, &none}) memory->Begin(holder.pid());
   EXPECT_NE(small.Look().find("more than its memory_limit of 67 MB"), std::string::npos);
   EXPECT_EQ(large.Look(), "");
