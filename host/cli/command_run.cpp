@@ -334,9 +334,9 @@ int RunRun(const RunOptions& options) {
   std::vector<Comparison> comparisons;
   ModelTraits traits;
   if (!expected->empty()) {
-    const Result<PlacementReport> placement = session->Placement();
-    if (!placement.ok()) return Fail(Stage::kRun, placement.status());
-    traits = TraitsOf(*placement);
+    Result<ModelTraits> found = session->Traits();
+    if (!found.ok()) return Fail(Stage::kRun, found.status());
+    traits = *std::move(found);
   }
   exit_status = CompareAll(*expected, model.outputs(), outputs, options.tolerance, traits, bound->assumed, comparisons);
   if (options.json && exit_status <= kNo)

@@ -484,6 +484,17 @@ Result<PlacementReport> Session::DelegateShares() const {
   return host::MakeShares(state_->execution->plan(), *state_->model->engine);
 }
 
+Result<ModelTraits> Session::Traits() const {
+  if (state_ == nullptr || state_->execution == nullptr)
+    return Error(StatusCode::kFailedPrecondition, "no shapes yet: call Predict or Resize first");
+  ModelTraits traits;
+  host::ForEachNode(*state_->execution->plan().graph, [&](const host::Graph& graph, host::NodeId id, uint32_t) {
+    const host::Primitive& primitive = graph.nodes[id].primitive;
+    traits.Add(primitive.domain(), primitive.op_type(), NodeName(graph, id));
+  });
+  return traits;
+}
+
 Result<Tensor> Model::AllocateTensor(DType dtype, Shape shape) const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
   host::SharedArenas* const arenas = state_->engine->arenas.get();

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "deputy/compare.hpp"
 #include "deputy/context.hpp"
 #include "deputy/export.hpp"
 #include "deputy/model_value.hpp"
@@ -138,6 +139,8 @@ class DEPUTY_API Session {
   Result<PlacementReport> Placement() const;
   // The same without the lists of partitions and nodes, which take about a kilobyte for each node.
   Result<PlacementReport> DelegateShares() const;
+  // What the tolerance of a comparison depends on, of all nodes of the current plan.
+  Result<ModelTraits> Traits() const;
 
  private:
   friend class Model;
