@@ -61,7 +61,8 @@ class NullDelegate final : public PartitionDelegate {
     if (!node.Is("Identity")) return Verdict::No(Reason::kOperatorUnknown, "only Identity is known");
     if (SizeOf(node.input(0).dtype()) == 0) return Verdict::No(Reason::kDType, "strings cannot be copied");
     if (!node.input(0).shape_known()) return Verdict::No(Reason::kShapeDynamic, "extents must be known");
-    return Verdict::Yes();
+    if (node.input(0).dtype() != node.output(0).dtype()) return Verdict::No(Reason::kDType, "Identity changes no type");
+    return CheckOperator(node);  // extents, constants and attributes are what the definition says
   }
 
   // Given nodes that Supports accepted, connected as the model connects them: here chains and trees of Identity. Each
@@ -75,7 +76,11 @@ class NullDelegate final : public PartitionDelegate {
       source[node.output(0).id()] = found->second;
     }
     std::vector<size_t> source_of;
-    for (const ValueView& output : partition.outputs()) source_of.push_back(source.at(output.id()));
+    for (const ValueView& output : partition.outputs()) {
+      const auto found = source.find(output.id());
+      if (found == source.end()) return Status(Code::kNotSupported, "no node of the partition makes an output");
+      source_of.push_back(found->second);
+    }
     return std::make_unique<CopyExecutable>(std::move(source_of));
   }
 };

@@ -1,6 +1,7 @@
 // The delegate `onednn`: float32, float16 (computed in float32) and int8 on the CPU through Intel's oneAPI Deep Neural
 // Network Library.
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ class Delegate final : public sdk::PartitionDelegate {
   static constexpr uint32_t kExtensions = sdk::kResizes | sdk::kProfiles;
 
   static constexpr bool kReadsPrecision = true;
+
+  // oneDNN's kernels count in 32 bits; products of two such numbers do not overflow in 64.
+  static constexpr int64_t kMostElements = std::numeric_limits<int32_t>::max();
 
   static sdk::OptionSchema Options() {
     return sdk::OptionSchema()
@@ -59,14 +63,46 @@ class Delegate final : public sdk::PartitionDelegate {
   sdk::Result<sdk::PartitionEstimate> Estimate(const sdk::PartitionView& partition) override {
     sdk::PartitionEstimate estimate;
     if (options().Enum("accept") == "everything") return estimate;
-    const Reading reading(partition);
-    Lowering lowering(reading.program, reading.origins, engine_, store_, ThreadCount());
-    Analysis analysis;
+    for (const sdk::NodeView& node : partition.nodes())
+      if (const sdk::Verdict verdict = SupportsAlone(node); !verdict.supported())
+        return sdk::PartitionEstimate::Infeasible(verdict.Text());
     try {
-      analysis = lowering.Analyze();
+      return EstimateSupported(partition);
     } catch (const dnnl::error&) {
       return estimate;  // Compile reports the failure
+    } catch (const Refusal& refusal) {
+      return sdk::PartitionEstimate::Infeasible(refusal.what());
     }
+  }
+
+  sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView& partition) override {
+    // The host does not query support again for other shapes.
+    for (const sdk::NodeView& node : partition.nodes()) {
+      if (const sdk::Verdict verdict = SupportsAlone(node); !verdict.supported())
+        return sdk::Status(sdk::Code::kNotSupported, verdict.Text(), node.id());
+      const sdk::DType asked = partition.PrecisionOf(node.id());
+      if (asked != sdk::DType::kUndefined && asked != sdk::DType::kFloat32)
+        return sdk::Status(sdk::Code::kNotSupported, "floats are computed in float32", node.id());
+    }
+    deputy_node_id at = DEPUTY_NO_NODE;
+    try {
+      return CompileSupported(partition, at);
+    } catch (const dnnl::error& error) {
+      const bool lacking = error.status == dnnl_unimplemented || error.status == dnnl_invalid_arguments;
+      return sdk::Status(lacking ? sdk::Code::kNotSupported : sdk::Code::kInternal,
+                         "oneDNN: " + std::string(error.what()), at);
+    } catch (const Refusal& refusal) {
+      return sdk::Status(sdk::Code::kNotSupported, refusal.what());
+    }
+  }
+
+ private:
+  // The two below throw dnnl::error, and Refusal for partitions that are not closed.
+  sdk::PartitionEstimate EstimateSupported(const sdk::PartitionView& partition) {
+    sdk::PartitionEstimate estimate;
+    const Reading reading(partition);
+    Lowering lowering(reading.program, reading.origins, engine_, store_, ThreadCount());
+    const Analysis analysis = lowering.Analyze();
     constexpr const char* kSlow = "oneDNN has only a slow implementation for this shape and layout";
     if (analysis.slow.size() == partition.nodes().size()) return sdk::PartitionEstimate::Infeasible(kSlow);
     estimate.give_back.assign(analysis.slow.begin(), analysis.slow.end());
@@ -78,29 +114,20 @@ class Delegate final : public sdk::PartitionDelegate {
     return estimate;
   }
 
-  sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView& partition) override {
-    // The host does not query support again for other shapes.
-    for (const sdk::NodeView& node : partition.nodes()) {
-      if (const sdk::Verdict verdict = SupportsAlone(node); !verdict.supported())
-        return sdk::Status(sdk::Code::kNotSupported, verdict.detail, node.id());
-      const sdk::DType asked = partition.PrecisionOf(node.id());
-      if (asked != sdk::DType::kUndefined && asked != sdk::DType::kFloat32)
-        return sdk::Status(sdk::Code::kNotSupported, "floats are computed in float32", node.id());
-    }
+  // `at` is the node at fault where this throws.
+  std::unique_ptr<sdk::Executable> CompileSupported(const sdk::PartitionView& partition, deputy_node_id& at) {
     const Reading reading(partition);
     Lowering lowering(reading.program, reading.origins, engine_, store_, ThreadCount());
+    const sdk::PartitionHelpers helpers(partition.graph());
+    const auto release = [&](deputy_value_id id) { helpers.Release(partition.graph().Value(id)); };
     try {
-      const sdk::PartitionHelpers helpers(partition.graph());
-      const auto release = [&](deputy_value_id id) { helpers.Release(partition.graph().Value(id)); };
-      return std::unique_ptr<sdk::Executable>(lowering.Run(host(), Shapes(partition), release));
-    } catch (const dnnl::error& error) {
-      const bool lacking = error.status == dnnl_unimplemented || error.status == dnnl_invalid_arguments;
-      return sdk::Status(lacking ? sdk::Code::kNotSupported : sdk::Code::kInternal,
-                         "oneDNN: " + std::string(error.what()), lowering.current_node());
+      return lowering.Run(host(), Shapes(partition), release);
+    } catch (const dnnl::error&) {
+      at = lowering.current_node();
+      throw;
     }
   }
 
- private:
   // A partition as operations, before and after they were fused.
   struct Reading {
     explicit Reading(const sdk::PartitionView& partition) : program(partition) {
@@ -133,11 +160,14 @@ class Delegate final : public sdk::PartitionDelegate {
         return sdk::Verdict::No(sdk::Reason::kDType, "float32 and float16 only");
       if (!value.shape_known()) return sdk::Verdict::No(sdk::Reason::kShapeDynamic);
       if (value.element_count() == 0) return sdk::Verdict::No(sdk::Reason::kShape, "a tensor has no elements");
+      if (value.element_count() > kMostElements)
+        return sdk::Verdict::No(sdk::Reason::kShape, "a tensor has more elements than 32 bits can count");
     }
     for (const sdk::ValueView& value : {node.input(0), node.output(0)})
       if (value.rank() < op->ranks.least || value.rank() > op->ranks.most)
         return sdk::Verdict::No(sdk::Reason::kRank, "rank must be " + std::to_string(op->ranks.least) + " to " +
                                                         std::to_string(op->ranks.most));
+    if (sdk::Verdict verdict = sdk::CheckOperator(node); !verdict.supported()) return verdict;
     return op->supports(node);
   }
 

@@ -52,6 +52,8 @@ Value Program::Find(const sdk::ValueView& value) {
       found->second = Add(Cast{}, {found->second}, dims(found->second));
     return found->second;
   }
+  if (!value.is_constant() || !sdk::HasAllElements(value))
+    throw Refusal("'" + std::string(value.name()) + "' is no input of the partition, and no node of it makes it");
   const memory::dims dims = ToDims(value.dims());
   return known_[value.id()] = AddConstant(
              value.dtype() == sdk::DType::kFloat16
@@ -83,6 +85,7 @@ Value Program::AddReshape(Value value, const memory::dims& dims) {
 void Program::FinishReading(const sdk::PartitionView& partition) {
   for (const sdk::ValueView& value : partition.outputs()) {
     const Value made = Find(value);
+    if (made == kNoValue) throw Refusal("an output of the partition does not exist");
     const size_t producer = ProducerOf(made);
     if (producer != kNoValue) node_ = operations_[producer].node;
     const bool half = value.dtype() == sdk::DType::kFloat16;

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -12,6 +13,12 @@
 #include "constant.hpp"
 
 namespace onednn {
+
+// A partition reads or returns a value that it neither has nor makes.
+class Refusal final : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 using Value = size_t;
 constexpr Value kNoValue = static_cast<Value>(-1);
@@ -144,7 +151,7 @@ class Program {
   explicit Program(const sdk::PartitionView& partition);
 
   // While reading: the value of an operand, and the result of a node. Values of half precision are float32 inside of a
-  // partition: inputs and constants are converted at the first use, outputs when all is read.
+  // partition: inputs and constants are converted at the first use, outputs when all is read. Throws Refusal.
   Value Find(const sdk::ValueView& value);
   void Bind(const sdk::ValueView& value, Value made) { known_[value.id()] = made; }
   // Adds an operation and its result.

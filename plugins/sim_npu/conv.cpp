@@ -36,9 +36,13 @@ class Conv final : public Layer {
     given_weights_ = Take(node, 1, constants, Form::kHalves);
     given_bias_ = Take(node, 2, constants);
     bias_.resize(static_cast<size_t>(kernel[0]));
-    weights_.resize(static_cast<size_t>(kernel[0] * taps_));
-    rounded_.resize(given_weights_.given() ? weights_.size() : 0);
+    if (!given_weights_.given()) weights_.resize(static_cast<size_t>(kernel[0] * taps_));
     if (!given_weights_.given()) Pack(given_weights_.In({}));
+  }
+
+  void Prepare() override {
+    weights_.resize(static_cast<size_t>(groups_ * group_out_ * taps_));
+    rounded_.resize(given_weights_.given() ? weights_.size() : 0);
     // The last tile of a row may read past it: into the next row, and at the end into this slack.
     const int64_t plane = window_.Span(0, out_height_) * window_.Span(1, out_width_);
     padded_.resize(static_cast<size_t>(groups_ * group_in_ * plane + kWidthTile * window_.stride[1]));
@@ -144,7 +148,14 @@ Verdict CheckConv(const NodeView& node) {
   const int64_t groups = node.Int("group", 1), channels = node.input(0).dims()[1];
   if (groups < 1 || channels % groups != 0 || weights.dims()[0] % groups != 0 || weights.dims()[1] * groups != channels)
     return Verdict::No(Reason::kShape, "groups do not divide the channels");
-  return CheckWindow(node, {weights.dims()[2], weights.dims()[3]}, kLargestConvKernel);
+  const Verdict fits = CheckWindow(node, {weights.dims()[2], weights.dims()[3]}, kLargestConvKernel);
+  if (!fits.supported()) return fits;
+  // Extents below 2^27, strides, dilations and kernels of one digit or two: the products do not overflow.
+  const Window window = ReadWindow(node, {weights.dims()[2], weights.dims()[3]});
+  const auto out = node.output(0).dims();
+  if (window.Span(0, out[2]) * window.Span(1, out[3]) > kMostScratch / channels)
+    return Verdict::No(Reason::kShape, "the padded input is too large");
+  return Verdict::Yes();
 }
 
 std::unique_ptr<Layer> MakeConv(const NodeView& node, Constants& constants) {

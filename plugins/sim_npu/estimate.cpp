@@ -24,7 +24,8 @@ size_t Program::BytesOf(size_t steps) const {
 
 PartitionEstimate Program::Estimate(const PartitionView& partition, const Host& host, std::shared_ptr<Device> device) {
   Program program(host, std::move(device));
-  program.Lower(partition, program.constants_);
+  if (const deputy::sdk::Status lowered = program.Lower(partition, program.constants_); !lowered.ok())
+    return PartitionEstimate::Infeasible(lowered.message());
   const size_t budget = program.device_->memory->budget(), count = program.steps_.size();
   PartitionEstimate estimate;
   size_t fits = count;

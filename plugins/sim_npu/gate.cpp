@@ -75,7 +75,10 @@ OwnOperators OwnOperatorsOfTheDevice() {
   return {gate};
 }
 
-Verdict CheckGate(const NodeView&) { return Verdict::Yes(); }
+Verdict CheckGate(const NodeView& node) {
+  if (deputy::sdk::SameExtents(node.input(0).dims(), node.output(0).dims())) return Verdict::Yes();
+  return Verdict::No(deputy::sdk::Reason::kShape, "input and output differ in extents");
+}
 
 std::unique_ptr<Layer> MakeGate(const NodeView& node, Constants&) { return std::make_unique<GateLayer>(node); }
 

@@ -16,6 +16,9 @@ inline constexpr int64_t kElementsPerJob = 1 << 14;
 class Layer {
  public:
   virtual ~Layer() = default;
+  // Once, before the first run: memory for copies of operands that only runs give. A layer that is only estimated has
+  // none.
+  virtual void Prepare() {}
   // `inputs` are the node's inputs named by operands(), in that order. One call at a time; allocates nothing.
   virtual void Run(const deputy::sdk::Host& host, const std::vector<const float*>& inputs, float* output) = 0;
 

@@ -27,9 +27,6 @@ class Matrix final : public Layer {
     macs_ = static_cast<uint64_t>(rows_ * depth_ * columns_);
     tiles_ = (columns_ + kMatrixTile - 1) / kMatrixTile;
     a_ = Take(node, 0, constants, Form::kHalves), b_ = Take(node, 1, constants, Form::kHalves);
-    left_.resize(static_cast<size_t>(rows_ * depth_));
-    given_.resize(static_cast<size_t>(std::max(rows_, columns_) * depth_));
-    weights_.resize(static_cast<size_t>(tiles_ * depth_ * kMatrixTile));
     if (!b_.given()) Pack(b_.In({}));
     if (!gemm) return;
     alpha_ = node.Float("alpha", 1.0f), beta_ = node.Float("beta", 1.0f);
@@ -38,6 +35,12 @@ class Matrix final : public Layer {
     const auto dims = node.input(2).dims();
     bias_columns_ = dims.empty() ? 1 : dims.back();
     bias_rows_ = dims.size() < 2 ? 1 : dims[0];
+  }
+
+  void Prepare() override {
+    left_.resize(static_cast<size_t>(rows_ * depth_));
+    given_.resize(static_cast<size_t>(std::max(rows_, columns_) * depth_));
+    weights_.resize(static_cast<size_t>(tiles_ * depth_ * kMatrixTile));
   }
 
   void Run(const Host& host, const std::vector<const float*>& inputs, float* output) override {
@@ -69,6 +72,7 @@ class Matrix final : public Layer {
 
  private:
   void Pack(const float* given) {
+    weights_.resize(static_cast<size_t>(tiles_ * depth_ * kMatrixTile));
     for (int64_t k = 0; k < depth_; ++k)
       for (int64_t n = 0; n < columns_; ++n)
         weights_[static_cast<size_t>((n / kMatrixTile * depth_ + k) * kMatrixTile + n % kMatrixTile)] =
@@ -110,6 +114,9 @@ Verdict CheckMatrix(const NodeView& node) {
   if (node.input(1).rank() != 2 || node.output(0).rank() != 2) return Verdict::No(Reason::kRank, "only matrices");
   for (const size_t i : {0, 1})
     if (const Verdict weights = CheckWeights(node.input(i)); !weights.supported()) return weights;
+  const int64_t columns = node.output(0).dims()[1], depth = node.input(1).element_count() / columns;
+  if (depth > kMostScratch / (columns + kMatrixTile))
+    return Verdict::No(Reason::kShape, "the second matrix is too large in tiles");
   return Verdict::Yes();
 }
 

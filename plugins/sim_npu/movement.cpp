@@ -34,7 +34,7 @@ bool AxisInRange(const NodeView& node, int64_t axis) {
 class Concat final : public Layer {
  public:
   Concat(const NodeView& node, Constants& constants) {
-    outer_ = SplitAt(node.output(0).dims().ToVector(), node.Int("axis", 0)).outer;
+    outer_ = SplitAt(node.output(0).dims().ToVector(), node.Int("axis", 1)).outer;
     for (size_t i = 0; i < node.input_count(); ++i)
       parts_.push_back({Take(node, i, constants), node.input(i).element_count() / outer_});
   }
@@ -95,7 +95,7 @@ class Softmax final : public Layer {
 }  // namespace
 
 Verdict CheckConcat(const NodeView& node) {
-  if (!AxisInRange(node, node.Int("axis", 0))) return Verdict::No(Reason::kAttribute, "the axis is out of range");
+  if (!AxisInRange(node, node.Int("axis", 1))) return Verdict::No(Reason::kAttribute, "the axis is out of range");
   return Verdict::Yes();
 }
 

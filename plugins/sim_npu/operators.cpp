@@ -65,6 +65,8 @@ Verdict CheckTensor(const ValueView& value, bool whole) {
                        name + " has rank " + std::to_string(value.rank()) + "; the device supports ranks 2 and 4");
   if (!value.shape_known()) return Verdict::No(Reason::kShapeDynamic, "the extents of " + name + " are not known");
   if (value.element_count() == 0) return Verdict::No(Reason::kShape, name + " has no elements");
+  if (value.element_count() > kMostElements)
+    return Verdict::No(Reason::kShape, name + " is larger than the memory of every device");
   return Verdict::Yes();
 }
 
@@ -126,6 +128,7 @@ Verdict Check(const NodeView& node) {
     return Verdict::No(Reason::kAttribute, "needs definition " + std::to_string(entry->since) + " or newer");
   if (entry->rank != 0 && node.input(0).rank() != entry->rank)
     return Verdict::No(Reason::kRank, entry->rank == 4 ? "only images (rank 4)" : "only matrices (rank 2)");
+  if (Verdict fits = deputy::sdk::CheckOperator(node); !fits.supported()) return fits;
   return entry->check(node);
 }
 

@@ -16,6 +16,11 @@ namespace sim_npu {
 // A constant's or an activation's extents; the device supports matrices and images (NCHW).
 using Dims = std::vector<int64_t>;
 
+// Of one tensor: the largest device has 512 MiB.
+inline constexpr int64_t kMostElements = int64_t{1} << 27;
+// Of the copies that a layer keeps of its operands: with padding, in tiles.
+inline constexpr int64_t kMostScratch = int64_t{1} << 26;
+
 // Which inputs the layer reads as tensors.
 enum class Data {
   kFirst,       // the first; others only repeat the shapes

@@ -30,6 +30,7 @@ using deputy::sdk::SizeOf;
 using deputy::sdk::Status;
 using deputy::sdk::TensorView;
 using deputy::sdk::ValueView;
+using deputy::sdk::Verdict;
 
 namespace {
 
@@ -56,7 +57,7 @@ class Context final : public ExecutionContext {
 Result<std::unique_ptr<Program>> Program::Make(const PartitionView& partition, const Host& host,
                                                std::shared_ptr<Device> device) {
   std::unique_ptr<Program> program(new Program(host, std::move(device)));
-  program->Lower(partition, program->constants_);
+  DEPUTY_SDK_RETURN_IF_ERROR(program->Lower(partition, program->constants_));
   DEPUTY_SDK_RETURN_IF_ERROR(program->Place());
   return program;
 }
@@ -69,14 +70,17 @@ Result<std::unique_ptr<Program>> Program::Restore(const PartitionView& partition
   std::unique_ptr<Program> program(new Program(host, std::move(device)));
   program->restored_ = true;
   Constants constants(reader);
-  program->Lower(partition, constants);
+  DEPUTY_SDK_RETURN_IF_ERROR(program->Lower(partition, constants));
   if (!constants.ok() || !reader.at_end() || program->cycles_ != cycles)
     return Status(Code::kIncompatible, "the blob does not match this partition");
   DEPUTY_SDK_RETURN_IF_ERROR(program->Place());
   return program;
 }
 
-void Program::Lower(const PartitionView& partition, Constants& constants) {
+Status Program::Lower(const PartitionView& partition, Constants& constants) {
+  for (const NodeView& node : partition.nodes())
+    if (const Verdict verdict = Check(node); !verdict.supported())
+      return Status(Code::kNotSupported, verdict.Text(), node.id());
   std::unordered_map<deputy_value_id, size_t> tensor_of;
   const auto tensor = [&](const ValueView& value, size_t step) {
     const auto [found, added] = tensor_of.try_emplace(value.id(), tensors_.size());
@@ -92,8 +96,14 @@ void Program::Lower(const PartitionView& partition, Constants& constants) {
     copies.bytes += tensors_[index].elements * kElementBytes;
     return SubgraphValue{index, value.dtype(), tensors_[index].elements * SizeOf(value.dtype())};
   };
+  const auto foreign = [](const ValueView& value) {
+    return Status(Code::kNotSupported,
+                  "'" + std::string(value.name()) + "' is no input of the partition, and no node of it makes it");
+  };
   for (const ValueView& input : partition.inputs()) {
-    const bool data = input.dtype() == DType::kFloat32 || input.dtype() == DType::kFloat16;
+    const auto elements = deputy::sdk::ElementCount(input);
+    const bool data = (input.dtype() == DType::kFloat32 || input.dtype() == DType::kFloat16) && elements &&
+                      *elements <= kMostElements;
     inputs_.push_back(data ? value_at(input, 0) : SubgraphValue{kNoTensor, input.dtype(), 0});
   }
   for (const NodeView& node : partition.nodes()) {
@@ -104,6 +114,7 @@ void Program::Lower(const PartitionView& partition, Constants& constants) {
     step.type = std::string(node.op_type());
     Work work{step.layer->macs(), step.layer->constant_bytes()};
     for (const size_t operand : step.layer->operands()) {
+      if (tensor_of.count(node.input(operand).id()) == 0) return foreign(node.input(operand));
       step.reads.push_back(tensor(node.input(operand), number));
       work.bytes += tensors_[step.reads.back()].elements * kElementBytes;
     }
@@ -115,12 +126,14 @@ void Program::Lower(const PartitionView& partition, Constants& constants) {
     steps_.push_back(std::move(step));
   }
   for (const ValueView& output : partition.outputs()) {
+    if (tensor_of.count(output.id()) == 0) return foreign(output);
     outputs_.push_back(value_at(output, steps_.size() + 1));
     bytes_out += tensors_[outputs_.back().tensor].elements * kElementBytes;
   }
   cycles_ += CyclesOf(copies);
   cycles_out_ = bytes_out / kBytesPerCycle;
   cycles_in_ = CyclesOf(copies) - cycles_out_;
+  return {};
 }
 
 Status Program::Place() {
@@ -129,7 +142,10 @@ Status Program::Place() {
   DEPUTY_SDK_ASSIGN_OR_RETURN(
       block_, device_->memory->Reserve(static_cast<size_t>(constant_bytes_) + elements * kElementBytes));
   arena_.resize(elements);
-  for (const Step& step : steps_) reads_.reserve(step.reads.size());
+  for (const Step& step : steps_) {
+    step.layer->Prepare();
+    reads_.reserve(step.reads.size());
+  }
   return {};
 }
 

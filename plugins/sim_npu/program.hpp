@@ -81,7 +81,8 @@ class Program final : public deputy::sdk::Executable {
   };
 
   Program(const deputy::sdk::Host& host, std::shared_ptr<Device> device) : host_(host), device_(std::move(device)) {}
-  void Lower(const deputy::sdk::PartitionView& partition, Constants& constants);
+  // NOT_SUPPORTED for a node that Check refuses, and a value that the partition does not have.
+  deputy::sdk::Status Lower(const deputy::sdk::PartitionView& partition, Constants& constants);
   // Device memory for the first so many steps.
   size_t BytesOf(size_t steps) const;
   deputy::sdk::Status Place();

@@ -1,9 +1,16 @@
-// Builds and runs mutants of files: each is refused with an error that has a message, or runs within its limits.
+// Builds and runs mutants of files, and files as they are: each is refused with an error that has a message, or runs
+// within its limits.
 //
-//   mutants --count 10000 [--seed 1] [--extent SYMBOL=N]... [--save FOLDER] [--delegate NAME] FILE...
+//   mutants --count 10000 [--seed 1] [OPTIONS] FILE...   mutants of each file
+//   mutants --files-from LIST [OPTIONS]                  the files that LIST names, one a line, as they are
 //
-// Dynamic dimensions have an extent of 1, or that of their symbol.
-// Models run on the CPU, or on a delegate of the installation's plugins, in process, and the CPU.
+//   --extent SYMBOL=N          of a dynamic dimension; 1 without
+//   --delegate NAME            goes first, in process; the CPU gets the rest. Without: the CPU alone
+//   --options YAML             of the delegate: '{accept: everything}'
+//   --through STEP,...         of run (default), partition, verify, convert, compare (model_trial.hpp)
+//   --save FOLDER              takes what ended the process, hung or was wrong
+//   --show-different 1         names what is not as on the CPU
+//
 // A file is a model of any format, or a configuration (.yaml). The mutants of a file are the same for a seed
 // everywhere. They run in a child process, so that one which ends it is named, saved and followed by the next.
 #include <signal.h>
@@ -18,27 +25,29 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <random>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "deputy/deputy.hpp"
+#include "faults/model_trial.hpp"
 
-namespace deputy {
+namespace deputy::faults {
 namespace {
-
-using Bytes = std::vector<char>;
 
 // Shared with the child, which may end anywhere.
 struct Progress {
-  size_t next, refused, built, ran, failed, wrong;
+  size_t next;
+  Counts counts;
 };
 
 // A mutant that takes longer is a hang: all limits of a run and of a load together are shorter.
-constexpr unsigned kHangSeconds = 30;
+constexpr unsigned kHangSeconds = 60;
 constexpr const char* kLimits =
     "version: 1\ncache: {dir: 'off'}\nlog: {level: 'off'}\n"
     "limits: {timeout: 2s, memory: 512MB, loop_steps: 100000}\n";
@@ -84,52 +93,13 @@ struct Options {
   size_t count = 0;
   uint64_t seed = 1;
   std::map<std::string, int64_t> extents;  // by symbol
-  std::string save, delegate, model;
+  std::string save, delegate, delegate_options = "{}", model, list, folder;
+  Through through;
+  bool show_different = false;
   std::vector<std::string> files;
 };
 
-Shape ConcreteShape(const TensorInfo& input, const Options& options) {
-  Shape concrete = input.shape;
-  for (size_t i = 0; i < concrete.size(); ++i) {
-    if (concrete[i] >= 0) continue;
-    const auto found = options.extents.find(input.dims[i]);
-    concrete[i] = found == options.extents.end() ? 1 : found->second;
-  }
-  return concrete;
-}
-
-// kBuilt: the model was built, but has inputs that are no tensors or too large.
-enum class Outcome { kRefused, kBuilt, kRan, kFailed, kWrong };
-
-Outcome Refused(const Status& status) {
-  if (!status.message().empty()) return Outcome::kRefused;
-  std::fprintf(stderr, "an error without a message: %s\n", status.ToString().c_str());
-  return Outcome::kWrong;
-}
-
-Outcome RunModel(const Model& model, const Options& options) {
-  Result<Session> session = model.CreateSession();
-  if (!session.ok()) return Refused(session.status());
-  std::vector<Tensor> inputs, outputs;
-  for (const TensorInfo& input : model.inputs()) {
-    if (input.kind != ValueKind::kTensor) return Outcome::kBuilt;
-    Result<Tensor> tensor = Tensor::Allocate(input.dtype, ConcreteShape(input, options));
-    if (!tensor.ok() || tensor->byte_size() > size_t{64} << 20) return Outcome::kBuilt;
-    if (tensor->byte_size() != 0) std::memset(tensor->mutable_data(), 0, tensor->byte_size());
-    inputs.push_back(*std::move(tensor));
-  }
-  const Status status = session->Predict(inputs, &outputs);
-  if (status.ok()) return Outcome::kRan;
-  return Refused(status) == Outcome::kWrong ? Outcome::kWrong : Outcome::kFailed;
-}
-
-Outcome TryModel(const Bytes& mutant, const Context& context, const Options& options) {
-  Model model;
-  const Status built = model.Build(mutant.data(), mutant.size(), ModelType::kAuto, context);
-  return built.ok() ? RunModel(model, options) : Refused(built);
-}
-
-Outcome TryConfiguration(const Bytes& mutant, const Options& options) {
+Outcome TryConfiguration(const Bytes& mutant, const ModelTrial& trial, const Options& options) {
   const Result<Context> context = Context::FromYamlText("mutant.yaml", std::string(mutant.begin(), mutant.end()));
   if (!context.ok()) return Refused(context.status());
   if (Context::FromYamlText("again.yaml", context->ShowConfig()).status().code() != StatusCode::kOk) {
@@ -138,7 +108,7 @@ Outcome TryConfiguration(const Bytes& mutant, const Options& options) {
   }
   Model built;
   const Status status = built.Build(options.model, *context);
-  return status.ok() ? RunModel(built, options) : Refused(status);
+  return status.ok() ? trial.TryBuilt(built) : Refused(status);
 }
 
 Bytes ReadFile(const std::string& path) {
@@ -155,64 +125,99 @@ Bytes MutantOf(const Bytes& file, const Bytes& other, uint64_t seed, size_t inde
   return Mutated(file, other, random);
 }
 
+// What is tried, one after the other: mutants of one file, or files as they are.
+struct Work {
+  size_t count = 0;
+  std::function<std::string(size_t)> name;
+  std::function<Bytes(size_t)> content;
+  bool is_yaml = false;
+};
+
+Work MutantsOf(const Options& options, const std::string& path, const Bytes& other) {
+  return {
+      options.count,
+      [&options, path](size_t index) {
+        return path + ": mutant " + std::to_string(index) + " of seed " + std::to_string(options.seed);
+      },
+      [&options, file = ReadFile(path), &other](size_t index) { return MutantOf(file, other, options.seed, index); },
+      std::filesystem::path(path).extension() == ".yaml"};
+}
+
+void Save(const Options& options, size_t index, const Bytes& content) {
+  if (options.save.empty()) return;
+  const std::filesystem::path origin(options.files.size() == 1 ? options.files[0] : "model.bin");
+  std::filesystem::create_directories(options.save);
+  const std::string name = origin.stem().string() + "-" + std::to_string(index) + origin.extension().string();
+  std::ofstream file(options.save + "/" + name, std::ios::binary);
+  file.write(content.data(), static_cast<std::streamsize>(content.size()));
+}
+
 // From `progress.next` on, until all have run or one has ended the process.
-[[noreturn]] void RunChild(const Options& options, const std::string& path, const Bytes& file, const Bytes& other,
-                           Progress& progress) {
+[[noreturn]] void RunChild(const Options& options, const Work& work, Progress& progress) {
   SetLogSink([](LogLevel, std::string_view, std::string_view) {});
   const std::string delegates =
-      options.delegate.empty() ? "[]" : "[{name: " + options.delegate + ", isolation: none, required: true}]";
-  const Context context = *Context::FromYamlText("limits.yaml", kLimits + ("delegates: " + delegates + "\n"));
-  const bool is_yaml = std::filesystem::path(path).extension() == ".yaml";
-  for (; progress.next < options.count; ++progress.next) {
+      options.delegate.empty() ? "[]"
+                               : "[{name: '" + options.delegate +
+                                     "', isolation: none, required: true, options: " + options.delegate_options + "}]";
+  const Result<Context> context = Context::FromYamlText("limits.yaml", kLimits + ("delegates: " + delegates + "\n"));
+  const Result<Context> cpu = Context::FromYamlText("cpu.yaml", kLimits + std::string("delegates: []\n"));
+  if (!context.ok() || !cpu.ok()) {
+    std::fprintf(stderr, "mutants: %s\n", (context.ok() ? cpu : context).status().ToString().c_str());
+    _exit(3);
+  }
+  ModelTrial trial(*context, *cpu, options.through, options.extents, options.folder);
+  for (; progress.next < work.count; ++progress.next) {
     alarm(kHangSeconds);
-    const Bytes mutant = MutantOf(file, other, options.seed, progress.next);
-    const Outcome outcome = is_yaml ? TryConfiguration(mutant, options) : TryModel(mutant, context, options);
-    size_t* const counts[] = {&progress.refused, &progress.built, &progress.ran, &progress.failed, &progress.wrong};
-    ++*counts[static_cast<size_t>(outcome)];
-    if (outcome == Outcome::kWrong) std::fprintf(stderr, "%s: mutant %zu is wrong\n", path.c_str(), progress.next);
+    const Bytes content = work.content(progress.next);
+    Counts& counts = progress.counts;
+    const size_t different = counts.different;
+    const Outcome outcome = work.is_yaml ? TryConfiguration(content, trial, options) : trial.Try(content, counts);
+    if (options.show_different && counts.different != different)
+      std::fprintf(stderr, "%s is different\n", work.name(progress.next).c_str());
+    size_t* const all[] = {&counts.refused, &counts.built, &counts.ran, &counts.failed, &counts.wrong};
+    ++*all[static_cast<size_t>(outcome)];
+    if (outcome != Outcome::kWrong) continue;
+    std::fprintf(stderr, "%s is wrong\n", work.name(progress.next).c_str());
+    Save(options, progress.next, content);
   }
   _exit(0);
 }
 
-void Save(const Options& options, const std::string& path, size_t index, const Bytes& mutant) {
-  if (options.save.empty()) return;
-  const std::filesystem::path origin(path);
-  std::filesystem::create_directories(options.save);
-  std::ofstream file(
-      options.save + "/" + origin.stem().string() + "-" + std::to_string(index) + origin.extension().string(),
-      std::ios::binary);
-  file.write(mutant.data(), static_cast<std::streamsize>(mutant.size()));
+void Print(const std::string& name, size_t count, const Counts& counts, const Through& through, size_t ends) {
+  std::printf(
+      "%s: %zu: %zu refused, %zu only built, %zu ran, %zu failed while they ran, %zu wrong, %zu ended the process\n",
+      name.c_str(), count, counts.refused, counts.built, counts.ran, counts.failed, counts.wrong, ends);
+  if (through.partition) std::printf("  %zu with nodes on the delegate\n", counts.placed);
+  if (through.verify) std::printf("  %zu partitions verified, %zu not\n", counts.verified, counts.unverified);
+  if (through.convert) std::printf("  %zu converted and read again\n", counts.converted);
+  if (through.compare) std::printf("  %zu as on the CPU, %zu different\n", counts.compared, counts.different);
 }
 
-// Whether no mutant of the file ended the process or was wrong.
-bool RunFile(const Options& options, const std::string& path, const Bytes& other) {
-  const Bytes file = ReadFile(path);
+// Whether nothing ended the process or was wrong.
+bool RunAll(const Options& options, const std::string& name, const Work& work) {
   auto* progress = static_cast<Progress*>(
       mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   if (progress == MAP_FAILED) std::abort();
   *progress = {};
   size_t ends = 0;
-  while (progress->next < options.count) {
+  while (progress->next < work.count) {
     std::fflush(nullptr);
     const pid_t child = fork();
-    if (child == 0) RunChild(options, path, file, other, *progress);
+    if (child == 0) RunChild(options, work, *progress);
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) != child) std::abort();
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 3) std::exit(2);
     ++ends;
     const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    std::printf("%s: mutant %zu of seed %llu %s (%s)\n", path.c_str(), progress->next,
-                static_cast<unsigned long long>(options.seed), signal == SIGALRM ? "hangs" : "ends the process",
+    std::printf("%s %s (%s)\n", work.name(progress->next).c_str(), signal == SIGALRM ? "hangs" : "ends the process",
                 signal != 0 ? strsignal(signal) : "exit");
-    Save(options, path, progress->next, MutantOf(file, other, options.seed, progress->next));
+    Save(options, progress->next, work.content(progress->next));
     ++progress->next;
   }
-  std::printf(
-      "%s: %zu mutants: %zu refused, %zu only built, %zu ran, %zu failed while they ran, %zu wrong, %zu ended "
-      "the process\n",
-      path.c_str(), options.count, progress->refused, progress->built, progress->ran, progress->failed, progress->wrong,
-      ends);
-  const bool good = ends == 0 && progress->wrong == 0 && progress->refused != 0 && progress->ran != 0;
+  Print(name, work.count, progress->counts, options.through, ends);
+  const Counts& counts = progress->counts;
+  const bool good = ends == 0 && counts.wrong == 0 && counts.refused != 0 && counts.ran != 0;
   munmap(progress, sizeof(Progress));
   return good;
 }
@@ -227,43 +232,93 @@ bool ReadExtent(const std::string& text, Options& options) {
   return *end == '\0' && extent > 0;
 }
 
+// Whether each word is a step.
+bool ReadThrough(const std::string& text, Through& through) {
+  through = {};
+  through.run = false;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) {
+    const std::map<std::string, bool*> steps = {{"run", &through.run},
+                                                {"partition", &through.partition},
+                                                {"verify", &through.verify},
+                                                {"convert", &through.convert},
+                                                {"compare", &through.compare}};
+    const auto found = steps.find(word);
+    if (found == steps.end()) return false;
+    *found->second = true;
+  }
+  return true;
+}
+
+bool ReadArguments(const std::vector<std::string>& arguments, Options& options) {
+  bool usable = true;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument.rfind("--", 0) != 0) {
+      options.files.push_back(argument);
+      continue;
+    }
+    if (++i == arguments.size()) return false;
+    const std::string& value = arguments[i];
+    if (argument == "--count")
+      options.count = std::strtoull(value.c_str(), nullptr, 10);
+    else if (argument == "--seed")
+      options.seed = std::strtoull(value.c_str(), nullptr, 10);
+    else if (argument == "--extent")
+      usable = ReadExtent(value, options) && usable;
+    else if (argument == "--through")
+      usable = ReadThrough(value, options.through) && usable;
+    else if (argument == "--save")
+      options.save = value;
+    else if (argument == "--delegate")
+      options.delegate = value;
+    else if (argument == "--options")
+      options.delegate_options = value;
+    else if (argument == "--show-different")
+      options.show_different = value == "1";
+    else if (argument == "--files-from")
+      options.list = value;
+    else
+      return false;
+  }
+  return usable && (options.list.empty() ? options.count != 0 && !options.files.empty() : options.files.empty());
+}
+
+bool RunList(const Options& options) {
+  std::vector<std::string> files;
+  std::ifstream list(options.list);
+  for (std::string line; std::getline(list, line);)
+    if (!line.empty()) files.push_back(line);
+  return RunAll(
+      options, options.list,
+      {files.size(), [&](size_t index) { return files[index]; }, [&](size_t index) { return ReadFile(files[index]); }});
+}
+
 int Main(int count, char** arguments) {
   Options options;
   options.model = DEPUTY_TEST_DIGITS;
-  bool usable = true;
-  for (int i = 1; i < count; ++i) {
-    const std::string argument = arguments[i];
-    if (argument == "--count" && i + 1 < count)
-      options.count = std::strtoull(arguments[++i], nullptr, 10);
-    else if (argument == "--seed" && i + 1 < count)
-      options.seed = std::strtoull(arguments[++i], nullptr, 10);
-    else if (argument == "--extent" && i + 1 < count)
-      usable &= ReadExtent(arguments[++i], options);
-    else if (argument == "--save" && i + 1 < count)
-      options.save = arguments[++i];
-    else if (argument == "--delegate" && i + 1 < count)
-      options.delegate = arguments[++i];
-    else
-      options.files.push_back(argument);
-  }
-  if (!usable || options.count == 0 || options.files.empty()) {
+  if (!ReadArguments({arguments + 1, arguments + count}, options)) {
     std::fprintf(stderr,
-                 "usage: mutants --count N [--seed S] [--extent SYMBOL=N]... [--save FOLDER] [--delegate NAME] "
-                 "FILE...\n");
+                 "usage: mutants (--count N [--seed S] FILE... | --files-from LIST) [--extent SYMBOL=N]... "
+                 "[--delegate NAME] [--options YAML] [--through STEP,...] [--save FOLDER] [--show-different 1]\n");
     return 2;
   }
-  // For what configurations cache.
-  std::string cache = (std::filesystem::temp_directory_path() / "mutants-XXXXXX").string();
-  if (mkdtemp(cache.data()) == nullptr) std::abort();
-  setenv("XDG_CACHE_HOME", cache.c_str(), 1);
+  // For what configurations cache, and models that are converted.
+  options.folder = (std::filesystem::temp_directory_path() / "mutants-XXXXXX").string();
+  if (mkdtemp(options.folder.data()) == nullptr) std::abort();
+  setenv("XDG_CACHE_HOME", options.folder.c_str(), 1);
   bool good = true;
-  const Bytes other = ReadFile(options.files.back());
-  for (const std::string& file : options.files) good &= RunFile(options, file, other);
-  std::filesystem::remove_all(cache);
+  if (!options.list.empty()) {
+    good = RunList(options);
+  } else {
+    const Bytes other = ReadFile(options.files.back());
+    for (const std::string& file : options.files) good &= RunAll(options, file, MutantsOf(options, file, other));
+  }
+  std::filesystem::remove_all(options.folder);
   return good ? 0 : 1;
 }
 
 }  // namespace
-}  // namespace deputy
+}  // namespace deputy::faults
 
-int main(int count, char** arguments) { return deputy::Main(count, arguments); }
+int main(int count, char** arguments) { return deputy::faults::Main(count, arguments); }

@@ -18,6 +18,7 @@ import corpus_config
 import corpus_dpm
 import corpus_onnx
 import corpus_plugin
+import corpus_plugins
 import corpus_store
 import corpus_tflite
 import corpus_worker
@@ -50,6 +51,9 @@ def corpora(tools):
         "onnx_run": corpus_onnx.runnable(),
         "placement_file": corpus_store.placement_files(),
         "plugin_file": corpus_plugin.files(),
+        "plugin_null": corpus_plugins.files(),
+        "plugin_onednn": corpus_plugins.files(),
+        "plugin_sim_npu": corpus_plugins.files(),
         "store": corpus_store.files(),
         "tensor_file": corpus_onnx.tensors(),
         "tflite": corpus_tflite.files(tools),

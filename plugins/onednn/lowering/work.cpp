@@ -69,7 +69,8 @@ bool IsWorthCalling(const Program& program, const Analysis& analysis, size_t sav
   // ns more than another delegate's; a saved kernel saves a step's.
   constexpr int64_t kCall = 400, kStep = 300, kReorder = 500, kTimes = 2;
   int64_t time = 0;
-  for (const Operation& operation : program.operations()) time += TimeOf(operation, program);
+  constexpr int64_t kLong = int64_t{1} << 60;  // sums of more would overflow
+  for (const Operation& operation : program.operations()) time = std::min(kLong, time + TimeOf(operation, program));
   const int64_t steps = static_cast<int64_t>(analysis.steps) - static_cast<int64_t>(saved);
   return time >= kTimes * (kCall + kStep * steps + kReorder * static_cast<int64_t>(analysis.reorders));
 }

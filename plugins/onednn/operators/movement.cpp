@@ -38,6 +38,14 @@ void ReadConcat(const sdk::NodeView& node, Program& program) {
                inputs.size() == 1 ? inputs[0] : program.Add(Concat{axis}, inputs, ToDims(node.output(0).dims())));
 }
 
+// Does a block of extents `part`, `offsets` behind the first element, lie inside `whole`?
+bool LiesInside(const memory::dims& offsets, const memory::dims& part, const memory::dims& whole) {
+  if (part.size() != whole.size()) return false;
+  for (size_t i = 0; i < whole.size(); ++i)
+    if (offsets[i] > whole[i] || part[i] > whole[i] - offsets[i]) return false;
+  return true;
+}
+
 // The first position of a slice; nothing if a step is not 1 or if the limits are not known before the run.
 std::optional<memory::dims> OffsetsOf(const sdk::NodeView& node) {
   const memory::dims x = ToDims(node.input(0).dims());
@@ -49,6 +57,7 @@ std::optional<memory::dims> OffsetsOf(const sdk::NodeView& node) {
   const auto starts = list("starts", 1), steps = list("", 4);
   auto axes = list("axes", 3);
   if (!starts || !axes || !steps || starts->size() > x.size()) return std::nullopt;
+  if (!axes->empty() && axes->size() != starts->size()) return std::nullopt;
   if (std::any_of(steps->begin(), steps->end(), [](int64_t step) { return step != 1; })) return std::nullopt;
   if (axes->empty()) {
     axes->resize(starts->size());
@@ -56,10 +65,12 @@ std::optional<memory::dims> OffsetsOf(const sdk::NodeView& node) {
   }
   memory::dims offsets(x.size(), 0);
   for (size_t i = 0; i < starts->size(); ++i) {
-    const size_t axis = static_cast<size_t>(FromFront((*axes)[i], x.size()));
-    const int64_t start = (*starts)[i] < 0 ? (*starts)[i] + x[axis] : (*starts)[i];
-    offsets[axis] = std::clamp<int64_t>(start, 0, x[axis]);
+    const std::optional<size_t> axis = sdk::AxisOf((*axes)[i], x.size());
+    if (!axis) return std::nullopt;
+    const int64_t start = (*starts)[i] < 0 ? (*starts)[i] + x[*axis] : (*starts)[i];
+    offsets[*axis] = std::clamp<int64_t>(start, 0, x[*axis]);
   }
+  if (!LiesInside(offsets, ToDims(node.output(0).dims()), x)) return std::nullopt;
   return offsets;
 }
 
@@ -108,7 +119,12 @@ std::optional<memory::dims> PadsBefore(const sdk::NodeView& node) {
   if (!pads || pads->size() != 2 * axes.size()) return std::nullopt;
   if (std::any_of(pads->begin(), pads->end(), [](int64_t pad) { return pad < 0; })) return std::nullopt;
   memory::dims before(rank, 0);
-  for (size_t i = 0; i < axes.size(); ++i) before[static_cast<size_t>(FromFront(axes[i], rank))] = (*pads)[i];
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const std::optional<size_t> axis = sdk::AxisOf(axes[i], rank);
+    if (!axis) return std::nullopt;
+    before[*axis] = (*pads)[i];
+  }
+  if (!LiesInside(before, ToDims(node.input(0).dims()), ToDims(node.output(0).dims()))) return std::nullopt;
   return before;
 }
 

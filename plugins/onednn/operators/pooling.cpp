@@ -9,6 +9,9 @@ namespace {
 
 using dnnl::algorithm;
 
+// oneDNN's kernels may visit every place of a window, also outside of the input.
+constexpr int64_t kMostBeyond = 256;
+
 memory::dims Spatial(const sdk::NodeView& node) {
   const memory::dims x = ToDims(node.input(0).dims());
   return memory::dims(x.begin() + 2, x.end());
@@ -20,6 +23,10 @@ sdk::Verdict SupportsPool(const sdk::NodeView& node) {
   const memory::dims y = ToDims(node.output(0).dims());
   if (std::find(y.begin() + 2, y.end(), 0) != y.end())
     return sdk::Verdict::No(sdk::Reason::kAttribute, "the window is larger than the input");
+  const memory::dims x = ToDims(node.input(0).dims());
+  for (size_t i = 0; i < kernel.size(); ++i)
+    if (kernel[i] > kMostBeyond + 2 * x[i + 2])
+      return sdk::Verdict::No(sdk::Reason::kAttribute, "the window is far larger than the input");
   const Window window = ReadWindow(node, kernel);
   if (HasEmptyWindow(window, kernel)) return sdk::Verdict::No(sdk::Reason::kAttribute, "a window covers only padding");
   return sdk::Verdict::Yes();

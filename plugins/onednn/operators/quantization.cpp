@@ -82,7 +82,7 @@ std::shared_ptr<const Constant> Reals(const sdk::NodeView& node, const std::shar
     std::vector<float> values(count);
     for (size_t i = 0; i < count; ++i) {
       const size_t at = i / stride % scales;
-      values[i] = integers->scales[at] * static_cast<float>(given[i] - integers->zeros[at]);
+      values[i] = integers->scales[at] * static_cast<float>(int64_t{given[i]} - integers->zeros[at]);
     }
     return values;
   });

@@ -8,6 +8,9 @@
 namespace onednn {
 namespace {
 
+// Every position of an axis is compared.
+constexpr int64_t kMostPositions = 1 << 20;
+
 // How positions of the result map to positions of the input along one dimension.
 struct Axis {
   int64_t in, out;
@@ -65,7 +68,7 @@ bool SameElements(const sdk::NodeView& node, const Axis& axis, bool linear) {
     if (!wanted) return false;
     const float given = PositionByOneDnn(axis, at);
     if (linear && std::fabs(within(*wanted) - within(static_cast<double>(given))) > 1e-5) return false;
-    if (!linear && within(Nearest(*wanted, how)) != within(static_cast<int64_t>(std::round(given)))) return false;
+    if (!linear && Nearest(within(*wanted), how) != static_cast<int64_t>(std::round(within(given)))) return false;
   }
   return true;
 }
@@ -83,6 +86,7 @@ sdk::Verdict SupportsResize(const sdk::NodeView& node) {
     const Axis& axis = (*axes)[i];
     if (i < 2 && (axis.in != axis.out || axis.scale != 1))
       return sdk::Verdict::No(sdk::Reason::kShape, "only spatial dimensions can be resized");
+    if (axis.out > kMostPositions) return sdk::Verdict::No(sdk::Reason::kShape, "an extent is too large to compare");
     if (!SameElements(node, axis, mode == "linear"))
       return sdk::Verdict::No(sdk::Reason::kAttribute, "oneDNN maps the coordinates differently");
   }

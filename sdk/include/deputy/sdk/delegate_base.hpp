@@ -37,6 +37,22 @@ struct Verdict {
   std::string detail;
 
   bool supported() const { return reason == Reason::kSupported; }
+  // The detail, or words for the reason where there is none: the message of a status.
+  std::string Text() const {
+    if (!detail.empty()) return detail;
+    switch (reason) {
+      case Reason::kOperatorUnknown: return "the operator is not supported";
+      case Reason::kDefinitionTooNew: return "the definition of the operator is too new";
+      case Reason::kDType: return "an element type is not supported";
+      case Reason::kRank: return "a rank is not supported";
+      case Reason::kShapeDynamic: return "the extents must be known";
+      case Reason::kAttribute: return "an attribute is not supported";
+      case Reason::kLayout: return "a layout is not supported";
+      case Reason::kShape: return "the extents are not supported";
+      case Reason::kNotConstant: return "an input must be constant";
+      default: return "the node is not supported";
+    }
+  }
   static Verdict Yes() { return {}; }
   static Verdict No(Reason reason, std::string detail = {}) { return {reason, std::move(detail)}; }
 };

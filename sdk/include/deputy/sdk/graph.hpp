@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <exception>
+#include <limits>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,6 +15,23 @@
 #include "deputy/sdk/host.hpp"
 
 namespace deputy::sdk {
+
+// The number of elements; nothing for a negative extent, or a number that could not be counted in bytes.
+inline std::optional<int64_t> ElementCount(Span<const int64_t> dims) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 16;
+  int64_t count = 1;
+  bool empty = false;
+  for (const int64_t extent : dims) {
+    if (extent < 0) return std::nullopt;
+    if (extent == 0) {
+      empty = true;
+      continue;
+    }
+    if (count > kMost / extent) return std::nullopt;
+    count *= extent;
+  }
+  return empty ? 0 : count;
+}
 
 // A value that flows between nodes. A default-constructed one is an optional input or output that is left out.
 class ValueView {
@@ -30,12 +49,8 @@ class ValueView {
   // Extents, -1 where not known before the run; empty for scalars and for values of unknown rank.
   Span<const int64_t> dims() const { return {info_.dims, info_.dims == nullptr ? 0 : size_t{info_.rank}}; }
   bool shape_known() const { return (info_.flags & DEPUTY_VALUE_SHAPE_KNOWN) != 0; }
-  // Only with shape_known().
-  int64_t element_count() const {
-    int64_t count = 1;
-    for (const int64_t extent : dims()) count *= extent;
-    return count;
-  }
+  // Only with shape_known(). The largest number where the extents cannot be counted (ElementCount).
+  int64_t element_count() const { return ElementCount(dims()).value_or(std::numeric_limits<int64_t>::max()); }
 
   bool is_graph_input() const { return (info_.flags & DEPUTY_VALUE_GRAPH_INPUT) != 0; }
   bool is_graph_output() const { return (info_.flags & DEPUTY_VALUE_GRAPH_OUTPUT) != 0; }
