@@ -196,7 +196,8 @@ class AttributeChecker {
   }
 
  private:
-  // Attributes are read without regard to the version of the node, so that one of another definition must have its kind.
+  // Attributes are read without regard to the version of the node, so that one of another definition must have its
+  // kind.
   Status CheckKinds() const {
     const auto* const attributes = primitive_.table()->attributes();
     if (attributes == nullptr) return {};

@@ -170,14 +170,20 @@ Result<std::vector<PartitionVerification>> Model::Verify(const std::vector<Tenso
   DEPUTY_ASSIGN_OR_RETURN(const State::ShapedPlan planned, state_->PlanFor(shapes));
   const std::shared_ptr<const host::Graph> graph = planned.plan->graph;
   host::Engine& engine = *state_->engine;
+  // The limits are those of a session, for each delegate anew.
+  const host::SessionLimits& limits = engine.limits;
   host::Collector collector(engine, options);
   for (size_t d = 0; d + 1 < engine.delegates.size(); ++d) {
     if (engine.delegates[d]->runs_custom_operators_only()) continue;
+    std::shared_ptr<host::MemoryBudget> budget;
+    if (limits.memory_bytes != 0) budget = std::make_shared<host::MemoryBudget>(limits.memory_bytes);
+    host::LoopSteps loop_steps{limits.loop_steps == 0 ? UINT64_MAX : limits.loop_steps};
     std::unique_ptr<host::Execution> execution;
     {
       const std::lock_guard lock(engine.load_mutex);
       DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const host::Plan> plan, host::PlanWith(d, graph, engine, state_->name));
-      DEPUTY_ASSIGN_OR_RETURN(execution, host::Execution::Create(std::move(plan), &collector));
+      DEPUTY_RETURN_IF_ERROR(host::TakeOutputs(*plan, budget.get()).At(state_->name));
+      DEPUTY_ASSIGN_OR_RETURN(execution, host::Execution::Create(std::move(plan), &collector, {nullptr, budget}));
     }
     host::HeldStates states;
     DEPUTY_RETURN_IF_ERROR(states.Begin(*state_->graph));
@@ -188,7 +194,10 @@ Result<std::vector<PartitionVerification>> Model::Verify(const std::vector<Tenso
     for (size_t i = 0; i < inputs.size(); ++i) execution->Bind(graph->inputs[i], aligned[i].mutable_data());
     DEPUTY_RETURN_IF_ERROR(binding.Bind(views, outputs, *execution).At(state_->name));
     states.Bind(*execution);
-    DEPUTY_RETURN_IF_ERROR(execution->Run().At(state_->name));
+    host::CancellationToken stop;
+    stop.loop_steps = &loop_steps;
+    if (limits.timeout_ns != 0) stop.deadline_ns = host::NowNs() + limits.timeout_ns;
+    DEPUTY_RETURN_IF_ERROR(execution->Run(stop).At(state_->name));
   }
   return collector.Take();
 }

@@ -131,13 +131,11 @@ Outcome ModelTrial::Try(const Bytes& file, Counts& counts) {
   const Result<std::vector<Tensor>> inputs = InputsOf(model);
   if (!inputs.ok()) return Outcome::kBuilt;
   std::vector<Tensor> outputs;
-  const Outcome ran =
-      through_.run || through_.compare || through_.verify ? Run(model, *inputs, &outputs) : Outcome::kBuilt;
+  const Outcome ran = through_.run || through_.compare ? Run(model, *inputs, &outputs) : Outcome::kBuilt;
   bool wrong = ran == Outcome::kWrong;
   const auto step = [&](bool wanted, auto&& made) { wrong = (wanted && made() == Outcome::kWrong) || wrong; };
   step(through_.partition, [&] { return Place(model, *inputs, counts); });
-  // What exceeds the limits of a run is not compared: a verification has none.
-  step(through_.verify && ran != Outcome::kRefused, [&] { return Verify(model, *inputs, counts); });
+  step(through_.verify, [&] { return Verify(model, *inputs, counts); });
   step(through_.convert, [&] { return Convert(model, *inputs, counts); });
   step(through_.compare, [&] { return Compare(file, *inputs, ran, outputs, counts); });
   return wrong ? Outcome::kWrong : ran;

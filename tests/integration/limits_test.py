@@ -111,6 +111,20 @@ class Limits(unittest.TestCase):
                                 r"limit of the session: 6000000 bytes, of which 4000000 are in use; raise 'limits: ")
         self.deputy("run", model, "--config", self.config("memory: 20MB"))
 
+    def test_a_verification_has_the_limits_of_a_session(self):
+        config = self.scratch / "null.yaml"
+        for limit, model, inputs, status, message in (
+            ("memory: 6MB", make_models.wide(), [], 3, "exceed the memory limit of a session"),
+            ("loop_steps: 50", make_models.counting(), self.count(1, 2**63 - 1), 5, "the limit of 50 loop steps"),
+            ("timeout: 40ms, loop_steps: none", make_models.counting(), self.count(2**63 - 1, 1), 5,
+             "did not end in time"),
+        ):  # fmt: skip
+            with self.subTest(limit):
+                config.write_text("version: 1\nplugins: {paths: [$deputy/plugins]}\n"
+                                  f"delegates: [{{name: 'null'}}]\nlimits: {{{limit}}}\n")  # fmt: skip
+                error = self.deputy("verify", self.model(model), "--config", config, *inputs, status=status).stderr
+                self.assertIn(message, error)
+
     def test_weights_that_are_packed_count(self):
         error = self.deputy("run", self.model(make_models.filters()), "--set=limits.memory=100kB", status=3).stderr
         self.assertIn("m.onnx: node 'the filters' (Conv): ", error)
