@@ -307,10 +307,12 @@ class EngineBuilder {
     if (engine_->arenas == nullptr) engine_->arenas = SharedArenas::Make();
     options.arenas = engine_->arenas;
     // The bytes that were opened, in the records as they are now; nothing where others are there now.
-    const auto with_records = [config = state_.config, file](auto use) {
+    const auto with_records = [store = engine_->store, sandbox = options.sandbox,
+                               environment = EnvironmentOf(state_.config), file](auto use) {
       const auto bytes = PluginFile::Open(file.path);
       if (RejectionOf(bytes) != nullptr || std::get<0>(bytes)->identity() != file.identity) return;
-      use(*RecordsOf(config, true), *std::get<0>(bytes));
+      PluginRecords records(store, sandbox, environment, /*reuse=*/true);
+      use(records, *std::get<0>(bytes));
     };
     FaultHandling faults;
     faults.give_up = [with_records, file](const std::string& text) {
