@@ -114,7 +114,7 @@ class Limits(unittest.TestCase):
     def test_a_verification_has_the_limits_of_a_session(self):
         config = self.scratch / "null.yaml"
         for limit, model, inputs, status, message in (
-            ("memory: 6MB", make_models.wide(), [], 3, "exceed the memory limit of a session"),
+            ("memory: 6MB", make_models.wide(), [], 5, "exceed the memory limit of the session"),
             ("loop_steps: 50", make_models.counting(), self.count(1, 2**63 - 1), 5, "the limit of 50 loop steps"),
             ("timeout: 40ms, loop_steps: none", make_models.counting(), self.count(2**63 - 1, 1), 5,
              "did not end in time"),
