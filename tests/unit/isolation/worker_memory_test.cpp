@@ -90,7 +90,8 @@ TEST(WorkerMemory, R168_SharedMemoryBeyondTheLimitIsRefused) {
   WorkerMemory memory(kMostMemory);
   memory.Begin(holder.pid());
   SharedRegion region;
-  const Status refused = region.Ensure(kMostMemory + 1, &memory);
+  EXPECT_EQ(region.Ensure(kMostMemory + 1, &memory).code(), StatusCode::kResourceExhausted);
+  const Status refused = memory.Take(kMostMemory + 1);
   EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
   EXPECT_NE(refused.message().find("memory_limit"), std::string::npos) << refused.message();
   EXPECT_EQ(region.size(), 0u);
