@@ -203,7 +203,9 @@ EXPECTED = {
 }
 # Sound on their own; they are wrong beside another plugin or for another host.
 SOUND = {"good", "able", "claims_whole", "claims_clusters", "groups_named", "groups_quantized", "heeds_deadline",
-         "escapes", "exclusive", "ignores_cancel", "leaves_a_mark", "logs_a_lot", "misbehaves", "one_at_a_time", "outlives_deadline",
+         "calls_another_abi", "escapes", "escapes_with_devices", "exclusive",
+         "holds_memory", "ignores_cancel", "leaves_a_mark", "logs_a_lot", "misbehaves", "needs_socket",
+         "one_at_a_time", "outlives_deadline",
          "takes_open_extents", "duplicate", "rival", "says_priority", "unavailable", "wrong_fusions", "finder",
          "streamer"}  # fmt: skip
 # All but the operators that a fixture does not have.
