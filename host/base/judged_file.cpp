@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -25,8 +27,10 @@ constexpr int kFolderFlags = O_PATH | O_DIRECTORY | O_CLOEXEC;
 
 // "/srv/shared (owner 0, mode 0777): users other than you and root may write to it; chmod go-w /srv/shared"
 std::string Reason(const fs::path& path, const struct stat& about, const std::string& why, const char* remedy) {
-  return fmt::format("{} (owner {}, mode {:04o}): {}; {} {}", path.string(), about.st_uid,
-                     static_cast<unsigned>(about.st_mode & 07777), why, remedy, path.string());
+  const std::string what = fmt::format("{} (owner {}, mode {:04o}): {}", path.string(), about.st_uid,
+                                       static_cast<unsigned>(about.st_mode & 07777), why);
+  if (IsUnmapped(about.st_uid)) return what + "; map its owner, or start the program outside of the namespace";
+  return fmt::format("{}; {} {}", what, remedy, path.string());
 }
 
 class Walk {
@@ -95,15 +99,30 @@ class Walk {
   // A link cannot be changed, only replaced; in a sticky folder by its owner.
   Status Follow(const std::string& name, int link, const struct stat& about) {
     if (++links_ > kMostLinks) return Failed(ELOOP);
+    if (pending_.empty() && LeadsToAnOpenFile(name)) return {};
     if ((about_.st_mode & S_ISVTX) != 0 && !IsTrusted(about.st_uid))
-      Add(found_.above,
-          Reason(folder_ / name, about, fmt::format("belongs to user {}", about.st_uid), "chown -h root"));
+      Add(found_.above, Reason(folder_ / name, about, OwnerText(about.st_uid), "chown -h root"));
     std::array<char, PATH_MAX> target;
     const ssize_t size = readlinkat(link, "", target.data(), target.size());
     if (size <= 0) return Failed(size == 0 ? ENOENT : errno);
     const fs::path path = std::string(target.data(), static_cast<size_t>(size));
     Push(path);
     return path.is_absolute() ? Restart() : Status();
+  }
+
+  // A descriptor of a process, such as /dev/stdin, may be of something without a path: then the text of the link is
+  // none, and the kind of what is there is all that can be said.
+  bool LeadsToAnOpenFile(const std::string& name) {
+    struct statfs system {};
+    struct stat target {};
+    if (fstatfs(at_.get(), &system) != 0 || system.f_type != PROC_SUPER_MAGIC) return false;
+    if (fstatat(at_.get(), name.c_str(), &target, 0) != 0 || S_ISDIR(target.st_mode)) return false;
+    if (S_ISREG(target.st_mode) && target.st_nlink != 0) return false;
+    at_end_ = true;
+    found_.about = target;
+    found_.resolved = folder_ / name;
+    found_.own = Reason(found_.resolved, target, "has no path that could be judged", "copy it to a file instead of");
+    return true;
   }
 
   // The file at the end is judged as it was opened for reading.
@@ -131,13 +150,12 @@ class Walk {
 
   // By its path, a folder of an untrusted one could be another one by now; the reason of that one stands already.
   std::string StrictReason(const struct stat& about, const fs::path& path, int fd) const {
-    if (!IsTrusted(about.st_uid))
-      return Reason(path, about, fmt::format("belongs to user {}", about.st_uid), "chown root");
+    if (!IsTrusted(about.st_uid)) return Reason(path, about, OwnerText(about.st_uid), "chown root");
     const std::string writers = WritersOf(about, fd, path);
     return writers.empty() ? "" : Reason(path, about, writers, "chmod go-w");
   }
 
-  bool IsTrusted(uid_t owner) const { return owner == also_ || IsTrustedOwner(owner); }
+  bool IsTrusted(uid_t owner) const { return (owner == also_ && owner != OverflowUser()) || IsTrustedOwner(owner); }
 
   static void Add(std::string& reason, std::string more) {
     if (reason.empty()) reason = std::move(more);
@@ -169,6 +187,39 @@ Result<JudgedFile> OpenJudged(const fs::path& path, uid_t also) {
   Result<JudgedFile> found = Walk(also).Run(path);
   if (found.ok()) return found;
   return std::move(found).status().At(path.string());
+}
+
+Result<JudgedFile> OpenJudgedPart(const fs::path& path) {
+  std::error_code error;
+  fs::path place = fs::absolute(path, error);
+  for (int links = 0; links <= kMostLinks;) {
+    Result<JudgedFile> judged = OpenJudged(place);
+    if (judged.ok()) return judged;
+    const fs::path target = fs::read_symlink(place, error), above = place.parent_path();
+    if (error && above == place) return judged;
+    place = error ? above : above / target;
+    if (!error) ++links;
+  }
+  return Error(StatusCode::kUnavailable, "cannot open: {}", std::strerror(ELOOP)).At(path.string());
+}
+
+namespace {
+
+Status Untrusted(const fs::path& path, const std::string& why) {
+  if (why.empty()) return {};
+  return Error(StatusCode::kFailedPrecondition, "is not trusted: {}", why).At(path.string());
+}
+
+}  // namespace
+
+Status CheckTrusted(const fs::path& path) {
+  const Result<JudgedFile> judged = OpenJudged(path);
+  return judged.ok() ? Untrusted(path, judged->distrust(/*strict=*/true)) : Status();
+}
+
+Status CheckTrustedToMake(const fs::path& path) {
+  const Result<JudgedFile> judged = OpenJudgedPart(path);
+  return judged.ok() ? Untrusted(path, judged->above) : judged.status();
 }
 
 Result<std::string> ReadTrustedFile(const fs::path& path, size_t limit, Judgement judgement) {
@@ -216,9 +267,7 @@ Status CheckInstalledFile(const fs::path& path) {
   const Judgement judgement = OfInstallation();
   if (judgement.all) return {};
   const Result<JudgedFile> judged = OpenJudged(path, judgement.also);
-  if (!judged.ok() || judged->distrust(judgement.strict).empty()) return {};
-  return Error(StatusCode::kFailedPrecondition, "is not trusted: {}", judged->distrust(judgement.strict))
-      .At(path.string());
+  return judged.ok() ? Untrusted(path, judged->distrust(judgement.strict)) : Status();
 }
 
 }  // namespace deputy::host

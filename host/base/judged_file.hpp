@@ -33,6 +33,16 @@ struct JudgedFile {
 // cannot be opened. [any-thread]
 Result<JudgedFile> OpenJudged(const std::filesystem::path& path, uid_t also = 0);
 
+// The same of a path that need not exist: the longest part of it that can be opened, which decides on what may be made
+// below. A link that leads nowhere is followed. [any-thread]
+Result<JudgedFile> OpenJudgedPart(const std::filesystem::path& path);
+
+// kFailedPrecondition, "is not trusted: " and the reason, for a file or folder that others could change, replace or add
+// to, or whose folder they could add to. OK for one that cannot be opened. [any-thread]
+Status CheckTrusted(const std::filesystem::path& path);
+// The same for folders that are about to be made: for the part of the path that exists. A sticky folder is good.
+Status CheckTrustedToMake(const std::filesystem::path& path);
+
 // How strictly ReadTrustedFile judges.
 struct Judgement {
   bool strict = false;  // others may not add files beside it, either

@@ -19,7 +19,7 @@ sys.path.insert(0, str(TESTS / "fuzz"))
 import coverage_table  # noqa: E402
 
 PAGE = "faults/COVERAGE.md"
-CASES = 176
+CASES = (*range(1, 177), *range(195, 197))
 STATES = ("tested", "partly", "open", "not applicable")
 HEAD = ["number", "P0", "case", "tests", "state", "missing, or reason"]
 # Folders whose files name numbers without being tests of them.
@@ -96,8 +96,8 @@ def check(page, files):
     wrong = [f"a row has {len(row)} cells, not {len(HEAD)}: {row[0]}" for row in rows if len(row) != len(HEAD)]
     rows = [row for row in rows if len(row) == len(HEAD)]
     numbers = Counter(row[0] for row in rows)
-    wrong += [f"there is no row for {number}" for number in range(1, CASES + 1) if str(number) not in numbers]
-    wrong += [f"{number} is no case" for number in numbers if number not in map(str, range(1, CASES + 1))]
+    wrong += [f"there is no row for {number}" for number in CASES if str(number) not in numbers]
+    wrong += [f"{number} is no case" for number in numbers if number not in map(str, CASES)]
     wrong += [f"there are {count} rows for {number}" for number, count in numbers.items() if count > 1]
     for row in rows:
         wrong += check_row(row, files)
@@ -139,7 +139,7 @@ def self_test():
         "tests are for": page.replace(never, never.replace("| not applicable |", "| partly |")),
         "neither P0": page.replace(row, row.replace("| 8 | |", "| 8 | P9 |").replace("| 8 |  |", "| 8 | P9 |")),
         "no name": page.replace(row, re.sub(r"^(\| 8 \|[^|]*\|)[^|]*", r"\1 ", row)),
-        "the counts are": re.sub(r"(?m)^176 cases: \d+", "176 cases: 0", page),
+        "the counts are": re.sub(r"(?m)^178 cases: \d+", "178 cases: 0", page),
         "cells, not": page.replace(row, row + " one more |"),
         "no row of numbers for dpm": re.sub(r"(?m)^(\| `dpm` \|) [\d,]+", r"\1 many", page),
         "dpn is no target": page.replace("| `dpm` |", "| `dpn` |"),

@@ -189,13 +189,13 @@ class Trust(Scratch):
         done = deputy("run", self.model, "--config", self.config("good", more=", trust: any"))
         self.assertRegex(self.check(done, 0), r"warning: \S+good\.so: users other than you .*'trust: any'")
 
-    def test_UmaskOfPrivateGroupsIsNoObstacle(self):
+    def test_R196_AGroupThatOthersShareIsRefused(self):
         if not ROOT:
             self.skipTest("what the user's group is depends on the account")
         folder = self.plugins("good")
-        folder.chmod(0o775)
         (folder / "good.so").chmod(0o775)
-        self.check(deputy("run", self.model, "--config", self.config("good")), 0)
+        said = self.check(deputy("run", self.model, "--config", self.config("good")), 4)
+        self.assertIn("good.so has it, but group 0 may write to it (mode 0775); chmod go-w", said)
 
 
 MARKS = ", sandbox: false"  # else no mark could be left

@@ -1,6 +1,8 @@
 #include "base/trust.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace deputy::host {
@@ -36,7 +38,39 @@ TEST(Trust, WhatASharedGroupMayWriteIsNot) {
   EXPECT_EQ(ReasonFor(geteuid(), kForeignGroup, 0664), "group 54321 may write to it (mode 0664); chmod go-w");
 }
 
-TEST(Trust, PrivateGroupCountsAsItsUser) { EXPECT_EQ(ReasonFor(0, 0, 0775), "") << "group root has members"; }
+TEST(Trust, R195_TheOverflowUserIsNotTrusted) {
+  EXPECT_EQ(OverflowUser(), 65534u) << "this machine has another one";
+  if (geteuid() == OverflowUser()) GTEST_SKIP() << "it is this user";
+  EXPECT_EQ(ReasonFor(OverflowUser(), 0, 0644), "belongs to user 65534");
+}
+
+TEST(Trust, R195_AUserNamespaceDoesNotMakeItTrusted) {
+  const auto in_namespace = [](uid_t owner) {
+    const pid_t child = fork();
+    if (child == 0) {
+      struct stat root {};
+      if (unshare(CLONE_NEWUSER) != 0) _exit(2);
+      if (stat("/", &root) != 0 || root.st_uid != OverflowUser() || geteuid() != OverflowUser()) _exit(3);
+      _exit(IsTrustedOwner(owner) ? 1 : 0);
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return WEXITSTATUS(status);
+  };
+  const int of_root = in_namespace(OverflowUser());
+  if (of_root == 2) GTEST_SKIP() << "user namespaces are not allowed here";
+  EXPECT_EQ(of_root, 0) << "1: the owner of / counts; 3: the namespace is not as expected";
+  EXPECT_EQ(in_namespace(kStranger), 0);
+}
+
+TEST(Trust, R196_GroupZeroIsNeverPrivate) {
+  EXPECT_EQ(ReasonFor(0, 0, 0664), "group 0 may write to it (mode 0664); chmod go-w");
+  EXPECT_EQ(ReasonFor(geteuid(), 0, 0775), "group 0 may write to it (mode 0775); chmod go-w");
+}
+
+TEST(Trust, R196_TheOverflowGroupIsNeverPrivate) {
+  EXPECT_EQ(ReasonFor(geteuid(), 65534, 0664), "group 65534 may write to it (mode 0664); chmod go-w");
+}
 
 }  // namespace
 }  // namespace deputy::host

@@ -157,13 +157,14 @@ TEST(PluginTrust, LinkToATrustedFileIsFollowed) {
   EXPECT_TRUE(ScannedIn(folder, registry).accepted);
 }
 
-TEST(PluginTrust, PrivateGroupOfTheUserMayWrite) {
-  if (geteuid() != 0) GTEST_SKIP() << "what the user's group is depends on the account";
-  const TempFolder folder;  // as umask 002 would make both
-  fs::permissions(folder.Add("good"), fs::perms::group_write, fs::perm_options::add);
-  fs::permissions(folder.path(), fs::perms::group_all, fs::perm_options::add);
+TEST(PluginTrust, R196_GroupOfRootMayNotWrite) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file to group 0";
+  const TempFolder folder;
+  const fs::path file = folder.Add("good");
+  ASSERT_EQ(chown(file.c_str(), 0, 0), 0);
+  fs::permissions(file, fs::perms::group_write, fs::perm_options::add);
   PluginRegistry registry;
-  EXPECT_TRUE(ScannedIn(folder, registry).accepted) << ScannedIn(folder, registry).text;
+  EXPECT_EQ(ScannedIn(folder, registry).reason, RejectReason::kUntrusted);
 }
 
 TEST(PluginTrust, WhereItDoesNotMatterItIsNoted) {
