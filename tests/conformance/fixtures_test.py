@@ -48,6 +48,7 @@ EXPECTED = {
     "throws_in_constructor": ("entry.tables", "in dlopen"),
     "closes_descriptors": ("entry.tables", "ended the process with exit status 0"),
     "missing_dependency": ("entry.tables", "dlopen: "),
+    "needs_helper": ("entry.tables", "dlopen: "),
     "undefined_symbol": ("entry.tables", "dlopen: "),
     # What the host's own gate refuses.
     "bad_environment": ("host.scan", "it may not set the environment variable LD_PRELOAD"),

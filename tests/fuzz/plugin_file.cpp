@@ -116,6 +116,11 @@ void CheckInput(std::span<const uint8_t> input) {
     }
     for (const std::string& library : std::get<host::ElfImage>(image).NeededLibraries())
       Require(library.size() <= 255, "names of libraries are short");
+    for (const std::string& library : std::get<host::ElfImage>(image).LoadedLibraries())
+      Require(library.find('\0') == std::string::npos, "names of libraries are texts");
+    for (const int64_t tag : {DT_RPATH, DT_RUNPATH})
+      for (const std::string& folders : std::get<host::ElfImage>(image).Texts(tag))
+        Require(folders.size() <= 65535, "lists of folders are short");
     static_cast<void>(std::get<host::ElfImage>(image).FindFunction(DEPUTY_ENTRY_SYMBOL));
   }
 }

@@ -201,17 +201,39 @@ std::optional<uint64_t> ElfImage::Dynamic(int64_t tag) const {
   return std::nullopt;
 }
 
-std::vector<std::string> ElfImage::NeededLibraries() const {
-  constexpr uint64_t kLongestName = 255;
+std::vector<std::string> ElfImage::Texts(int64_t tag) const {
+  constexpr uint64_t kUsual = 256, kLongest = 65535;  // of a list of folders
+  constexpr size_t kMostBytes = size_t{1} << 22;
   const uint64_t strings = Dynamic(DT_STRTAB).value_or(0), size = Dynamic(DT_STRSZ).value_or(0);
-  std::vector<std::string> names;
+  std::vector<std::string> texts;
+  size_t bytes = 0;
   for (const Elf64_Dyn& entry : dynamic_) {
-    if (entry.d_tag != DT_NEEDED) continue;
-    std::string name(std::min(kLongestName, size - entry.d_un.d_val), '\0');  // within the table: CheckDynamicTables
-    if (!ReadAt(strings + entry.d_un.d_val, name.data(), name.size())) continue;
-    name.resize(std::min(name.find('\0'), name.size()));
-    names.push_back(std::move(name));
+    if (entry.d_tag != tag || entry.d_un.d_val >= size || bytes > kMostBytes) continue;
+    std::string text;
+    for (const uint64_t most : {kUsual, kLongest}) {
+      text.assign(std::min(most, size - entry.d_un.d_val), '\0');
+      if (!ReadAt(strings + entry.d_un.d_val, text.data(), text.size())) text.clear();
+      const size_t end = text.find('\0');
+      text.resize(std::min(end, text.size()));
+      if (end != std::string::npos) break;
+    }
+    bytes += text.size();
+    if (!text.empty()) texts.push_back(std::move(text));
   }
+  return texts;
+}
+
+std::vector<std::string> ElfImage::NeededLibraries() const {
+  constexpr size_t kLongestName = 255;
+  std::vector<std::string> names = Texts(DT_NEEDED);
+  for (std::string& name : names) name.resize(std::min(name.size(), kLongestName));
+  return names;
+}
+
+std::vector<std::string> ElfImage::LoadedLibraries() const {
+  std::vector<std::string> names = Texts(DT_NEEDED);
+  for (const int64_t tag : {DT_FILTER, DT_AUXILIARY})
+    for (std::string& name : Texts(tag)) names.push_back(std::move(name));
   return names;
 }
 
@@ -226,8 +248,8 @@ std::optional<Rejection> ElfImage::CheckDynamicTables() const {
   if (Dynamic(DT_SYMENT).value_or(sizeof(Elf64_Sym)) != sizeof(Elf64_Sym) || !Backed(*symbols, sizeof(Elf64_Sym)))
     return Damaged("its dynamic symbol table is out of bounds");
   for (const Elf64_Dyn& entry : dynamic_)
-    if ((entry.d_tag == DT_NEEDED || entry.d_tag == DT_SONAME || entry.d_tag == DT_RUNPATH ||
-         entry.d_tag == DT_RPATH) &&
+    if ((entry.d_tag == DT_NEEDED || entry.d_tag == DT_SONAME || entry.d_tag == DT_RUNPATH || entry.d_tag == DT_RPATH ||
+         entry.d_tag == DT_FILTER || entry.d_tag == DT_AUXILIARY) &&
         entry.d_un.d_val >= *string_size)
       return Damaged("a name in its dynamic segment is outside of the string table");
   constexpr std::pair<int64_t, int64_t> kTables[] = {{DT_RELA, DT_RELASZ},

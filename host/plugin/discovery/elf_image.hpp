@@ -36,6 +36,10 @@ class ElfImage {
   bool text_relocations() const { return text_relocations_; }
   // Names of the libraries that the dynamic linker loads with this one, in order (DT_NEEDED).
   std::vector<std::string> NeededLibraries() const;
+  // The same, and those that it is a filter of, which are loaded with it as well (DT_FILTER, DT_AUXILIARY).
+  std::vector<std::string> LoadedLibraries() const;
+  // The texts of a dynamic tag, such as DT_RUNPATH, that are not empty.
+  std::vector<std::string> Texts(int64_t tag) const;
 
   // Looks the symbol up as the dynamic linker does: empty if there is none, else whether it is a function in code.
   std::optional<bool> FindFunction(std::string_view name) const;

@@ -144,6 +144,14 @@ std::optional<Rejection> PluginRegistry::JudgeTrust(Candidate& candidate, const 
   return std::nullopt;
 }
 
+void PluginRegistry::JudgeLibraries(Candidate& candidate, const PluginFile& file, const ScanOptions& options) {
+  PluginEntry& entry = candidate.entry;
+  std::string& reason = options.refuse_untrusted ? entry.replaceable : entry.distrust;
+  if (!reason.empty()) return;
+  if (!library_folders_) library_folders_ = FoldersOfThisProcess();
+  reason = DistrustOfLibraries(candidate.resolved, file, *library_folders_);
+}
+
 std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const Searched& searched,
                                                  const ScanOptions& options, const HostTraits& host,
                                                  KnownFolders& known) {
@@ -157,6 +165,7 @@ std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const Sea
   if (auto rejection = CheckDuplicates(candidate)) return rejection;
   candidate.unwanted = !IsWanted(*candidate.entry.manifest, options);
   if (candidate.unwanted) return std::nullopt;
+  JudgeLibraries(candidate, *file, options);
   LookUpLock(candidate, *file, options);
   if (options.require_listed && !candidate.entry.listed)
     return Rejection{RejectReason::kNotListed, candidate.entry.not_listed};

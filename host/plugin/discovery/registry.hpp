@@ -20,6 +20,7 @@
 #include "plugin/discovery/description.hpp"
 #include "plugin/discovery/loaded_plugin.hpp"
 #include "plugin/discovery/manifest.hpp"
+#include "plugin/discovery/needed_libraries.hpp"
 #include "plugin/discovery/plugin_file.hpp"
 #include "plugin/discovery/probe_records.hpp"
 #include "plugin/discovery/rejection.hpp"
@@ -63,7 +64,8 @@ struct PluginEntry {
   std::filesystem::path lock;  // that decided this; empty: there is none, or it was not asked
   std::string not_listed;      // why not, where it was asked
   std::string distrust;        // how others could change it, where that is allowed
-  // How others could put another file in its place by what leads to it. It may run in a worker process only.
+  // How others could put another file in its place by what leads to it, or bring their code into its process by a
+  // library that it needs. It may run in a worker process only.
   std::string replaceable;
   std::vector<std::string> notes;                // further information ("delegate 'x' comes from another plugin")
   std::optional<Manifest> manifest;              // where the file has a good one
@@ -133,6 +135,8 @@ class PluginRegistry final : public DelegateFactory {
   // How others could change or replace the file and those that belong to it; a rejection where that decides.
   static std::optional<Rejection> JudgeTrust(Candidate& candidate, const PluginFile& file, const ScanOptions& options,
                                              KnownFolders& known);
+  // The same for the libraries that are loaded with it.
+  void JudgeLibraries(Candidate& candidate, const PluginFile& file, const ScanOptions& options);
   // `is_new`: no record had it.
   static Checked<PluginDescription> DescriptionOf(const Candidate& candidate, const PluginFile& file,
                                                   const ScanOptions& options, bool& is_new);
@@ -143,6 +147,7 @@ class PluginRegistry final : public DelegateFactory {
   std::vector<Offer> OffersOf(Candidate& candidate) const;
   Result<Candidate*> Find(std::string_view delegate);
 
+  std::optional<LibraryFolders> library_folders_;  // of this process, where they were asked for
   // Never moved, so that offers can point at them.
   std::vector<std::unique_ptr<Candidate>> candidates_;
   std::vector<Offer> offers_;

@@ -55,6 +55,7 @@ const Row kRows[] = {
     // Loading it in the helper process.
     {"undefined_symbol", "refused: load-failed", "fixture_function_that_nobody_has", "R73"},
     {"missing_dependency", "refused: load-failed", "helper.so", "R73"},
+    {"needs_helper", "refused: load-failed", "helper.so", "R73"},
     {"crash_in_constructor", "refused: probe-crashed",
      "SIGSEGV while it was loaded; its last output was 'about to fall'", "R82"},
     {"exit_in_constructor", "refused: probe-exited", "exit status 0 while it was loaded, without an answer", "R82"},
