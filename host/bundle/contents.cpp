@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/printable.hpp"
+#include "bundle/places.hpp"
 #include "bundle/signature.hpp"
 #include "bundle/tools.hpp"
 #include "bundle/version.hpp"
@@ -115,11 +116,6 @@ Status CheckVersion(std::string_view version) {
                Printable(version));
 }
 
-bool IsKnownPath(std::string_view path) {
-  return path == kBundleDescriptionName || IsBelow(path, kBundleConfigFolder) || IsBelow(path, kBundleModelFolder) ||
-         IsBelow(path, kBundlePluginFolder);
-}
-
 std::string DescriptionText(const BundleInfo& info) {
   Json plugins = Json::array();
   for (const BundlePlugin& plugin : info.plugins)
@@ -156,7 +152,7 @@ Result<ReadBundle> MakeReadBundle(std::string checksums_text, std::string signat
   for (const auto& [path, digest] : read.checksums) {
     const auto size = sizes.find(path);
     if (size == sizes.end()) return Error(StatusCode::kInvalidArgument, "the file '{}' is missing", path);
-    if (!IsKnownPath(path))
+    if (!IsPlaceInBundle(path))
       return Error(StatusCode::kFailedPrecondition, "the file '{}' has no place in a bundle", path);
     read.info.files.push_back({path, size->second, HexText(digest)});
     if (IsBelow(path, kBundleConfigFolder)) read.info.configurations.push_back(path);

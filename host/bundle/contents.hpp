@@ -24,9 +24,6 @@ inline constexpr int kFormat = 1;  // of bundle.json and the folders; a newer on
 Status CheckName(std::string_view name);
 Status CheckVersion(std::string_view version);
 
-// Whether the path is a place for files in this format: the description, or below config/, models/ or plugins/.
-bool IsKnownPath(std::string_view path);
-
 // bundle.json, of the members of `info` that do not follow from the list of checksums.
 std::string DescriptionText(const BundleInfo& info);
 

@@ -56,11 +56,10 @@ class Root {
  public:
   static Result<Root> Lock(const fs::path& path) {
     std::error_code error;
+    DEPUTY_RETURN_IF_ERROR(CheckTrustedToMake(path));
     fs::create_directories(path, error);
     if (error) return Error(StatusCode::kUnavailable, "cannot be made: {}", error.message()).At(path.string());
-    DEPUTY_ASSIGN_OR_RETURN(const JudgedFile judged, OpenJudged(path));
-    if (const std::string& why = judged.distrust(/*strict=*/true); !why.empty())
-      return Error(StatusCode::kFailedPrecondition, "is not trusted: {}", why).At(path.string());
+    DEPUTY_RETURN_IF_ERROR(CheckTrusted(path));
     const fs::path lock = path / kLockName;
     Root root(path, open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (root.lock_.get() < 0) return Failed("open", lock);
@@ -70,6 +69,19 @@ class Root {
     return root;
   }
   Root(Root&& other) noexcept : path_(std::move(other.path_)), lock_(other.lock_.Release()) {}
+
+  // The folder of a bundle, where there is one. A link of it would lead changes to another place.
+  Status CheckBundle(const std::string& name) const {
+    const fs::path folder = path_ / name;
+    std::error_code error;
+    const fs::file_type type = fs::symlink_status(folder, error).type();
+    if (type != fs::file_type::directory && type != fs::file_type::not_found)
+      return Error(StatusCode::kFailedPrecondition, "is not a folder but {}",
+                   type == fs::file_type::symlink ? "a symbolic link" : "another kind of file")
+          .At(folder.string())
+          .Advise("remove it, and install the bundle");
+    return CheckTrusted(folder);
+  }
 
   // A new private folder in the root.
   Result<fs::path> MakeTemporary() const {
@@ -81,8 +93,12 @@ class Root {
   // Takes a folder away with one rename, then removes it.
   Status Remove(const fs::path& folder) const {
     DEPUTY_ASSIGN_OR_RETURN(const fs::path temporary, MakeTemporary());
-    if (rename(folder.c_str(), temporary.c_str()) != 0) return Failed("remove", folder);
     std::error_code error;
+    if (rename(folder.c_str(), temporary.c_str()) != 0) {
+      Status status = Failed("remove", folder);
+      fs::remove(temporary, error);
+      return status;
+    }
     fs::remove_all(temporary, error);
     if (error) return Error(StatusCode::kUnavailable, "cannot be removed: {}", error.message()).At(temporary.string());
     return {};
@@ -144,8 +160,16 @@ Status CheckInstalled(const fs::path& root, const std::string& name, const std::
       .At(folder.string());
 }
 
+// Whether a version is a folder that others can neither change nor replace, and all of its files likewise.
+bool IsTrustedVersion(const fs::path& place, const Checksums& checksums) {
+  std::error_code error;
+  return fs::symlink_status(place, error).type() == fs::file_type::directory && CheckTrusted(place).ok() &&
+         std::all_of(checksums.begin(), checksums.end(),
+                     [&](const auto& file) { return CheckTrusted(place / file.first).ok(); });
+}
+
 // Moves an unpacked bundle to its version. One that is there already is kept if it is the same and intact, exchanged if
-// it is damaged or has another signature, and a problem if it has other contents.
+// it is damaged, not trusted or has another signature, and a problem if it has other contents.
 Status Place(const Root& root, const fs::path& unpacked, const ReadBundle& read, std::vector<BundleProblem>& problems) {
   const fs::path folder = root.path() / read.info.name, place = folder / read.info.version;
   if (mkdir(folder.c_str(), kFolderMode) != 0 && errno != EEXIST) return Failed("create", folder);
@@ -153,9 +177,10 @@ Status Place(const Root& root, const fs::path& unpacked, const ReadBundle& read,
     return Failed("create", folder);
   std::error_code ignored;
   unsigned flags = 0;
-  if (fs::exists(place, ignored)) {
+  if (fs::exists(fs::symlink_status(place, ignored))) {
     const Result<ReadBundle> there = ReadBundleFolder(place);
-    if (there.ok() && there->checksums_text != read.checksums_text) {
+    const bool trusted = there.ok() && IsTrustedVersion(place, there->checksums);
+    if (trusted && there->checksums_text != read.checksums_text) {
       problems.push_back(
           {"installed", fmt::format("version {} is installed with other contents; remove it, or give this "
                                     "bundle another version",
@@ -163,8 +188,8 @@ Status Place(const Root& root, const fs::path& unpacked, const ReadBundle& read,
       return {};
     }
     std::vector<BundleProblem> damage;
-    if (there.ok()) CheckFiles(place, there->checksums, damage);
-    if (there.ok() && damage.empty() && there->signature == read.signature) return {};
+    if (trusted) CheckFiles(place, there->checksums, damage);
+    if (trusted && damage.empty() && there->signature == read.signature) return {};
     flags = RENAME_EXCHANGE;
   }
   if (renameat2(AT_FDCWD, unpacked.c_str(), AT_FDCWD, place.c_str(), flags) != 0) return Failed("create", place);
@@ -204,8 +229,9 @@ Result<BundleVerification> Install(const fs::path& file, const std::string& key,
   if (read.ok()) {
     VerifyUnpacked(*read, unpacked, parsed, check, verification);
     verification.info = read->info;
-    if (!allow_downgrade) CheckDowngrade(root.path(), read->info, verification.problems);
-    if (verification.problems.empty()) status = Place(root, unpacked, *read, verification.problems);
+    status = root.CheckBundle(read->info.name);
+    if (status.ok() && !allow_downgrade) CheckDowngrade(root.path(), read->info, verification.problems);
+    if (status.ok() && verification.problems.empty()) status = Place(root, unpacked, *read, verification.problems);
     if (status.ok() && verification.problems.empty()) status = root.Switch(read->info.name, read->info.version);
   } else if (std::optional<BundleProblem> problem = AsProblem(status)) {
     verification.problems.push_back(*std::move(problem));
@@ -220,11 +246,13 @@ Result<BundleVerification> Install(const fs::path& file, const std::string& key,
 Result<InstalledBundle> RollBack(const fs::path& root_path, const std::string& name, const std::string& version) {
   DEPUTY_RETURN_IF_ERROR(CheckInstalled(root_path, name, version));
   DEPUTY_ASSIGN_OR_RETURN(const Root root, Root::Lock(root_path));
+  DEPUTY_RETURN_IF_ERROR(root.CheckBundle(name));
   const std::string target = version.empty() ? VersionOf(root.path() / name / kPrevious) : version;
   if (target.empty() || (version.empty() && target == VersionOf(root.path() / name / kCurrent)))
     return Error(StatusCode::kFailedPrecondition, "no version of '{}' was in use before", name)
         .Advise("'deputy bundle list' lists the installed ones; name one");
   DEPUTY_RETURN_IF_ERROR(CheckInstalled(root.path(), name, target));
+  DEPUTY_RETURN_IF_ERROR(CheckTrusted(root.path() / name / target));
   DEPUTY_RETURN_IF_ERROR(root.Switch(name, target));
   return Describe(root.path(), name, target);
 }
@@ -232,6 +260,7 @@ Result<InstalledBundle> RollBack(const fs::path& root_path, const std::string& n
 Status Remove(const fs::path& root_path, const std::string& name, const std::string& version) {
   DEPUTY_RETURN_IF_ERROR(CheckInstalled(root_path, name, version));
   DEPUTY_ASSIGN_OR_RETURN(const Root root, Root::Lock(root_path));
+  DEPUTY_RETURN_IF_ERROR(root.CheckBundle(name));
   const fs::path folder = root.path() / name;
   if (version.empty()) return root.Remove(folder);
   if (VersionOf(folder / kCurrent) == version)

@@ -12,7 +12,8 @@
 
 namespace deputy::host::bundle {
 
-// Changes of a root that users other than root and this one could change or replace fail with kFailedPrecondition.
+// Changes of a root, or of a bundle in it, that users other than root and this one could change or replace fail with
+// kFailedPrecondition. A version that they could change is exchanged by Install, like a damaged one.
 
 // A version lower than the one in use is a problem unless `allow_downgrade`.
 Result<BundleVerification> Install(const std::filesystem::path& file, const std::string& key,

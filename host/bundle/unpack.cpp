@@ -15,6 +15,7 @@
 #include "base/sha256.hpp"
 #include "bundle/archive.hpp"
 #include "bundle/contents.hpp"
+#include "bundle/places.hpp"
 #include "bundle/tools.hpp"
 
 namespace deputy::host::bundle {
@@ -86,7 +87,7 @@ class Unpacker {
     const bool listed = text != &checksums_text_ && text != &signature_;
     Checksums::const_iterator expected = checksums_.end();
     if (listed) {
-      if (!IsKnownPath(entry.path))
+      if (!IsPlaceInBundle(entry.path))
         return Error(StatusCode::kFailedPrecondition, "the file '{}' has no place in a bundle", entry.path);
       expected = checksums_.find(entry.path);
       if (expected == checksums_.end())

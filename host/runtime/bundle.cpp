@@ -3,6 +3,7 @@
 #include "deputy/bundle.hpp"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "base/judged_file.hpp"
 #include "base/nearest.hpp"
 #include "base/sha256.hpp"
+#include "bundle/places.hpp"
 #include "config/loader.hpp"
 #include "runtime/bundle_tools.hpp"
 #include "runtime/config_layers.hpp"
@@ -59,14 +61,14 @@ std::vector<fs::path> Roots(const std::string& root) {
   return roots;
 }
 
-// Files of the list below `folder`, in the order of their names.
-Result<Checksums> ListedBelow(const fs::path& root, const std::string& folder) {
+// All files of the list.
+Result<Checksums> ListedIn(const fs::path& root) {
   DEPUTY_ASSIGN_OR_RETURN(const std::string text,
                           ReadTrustedFile(root / kChecksumsName, kMostChecksumBytes, {.strict = true}));
-  DEPUTY_ASSIGN_OR_RETURN(Checksums listed, ParseChecksums(text));
-  std::erase_if(listed, [&](const auto& file) { return file.first.rfind(folder + "/", 0) != 0; });
-  return listed;
+  return ParseChecksums(text);
 }
+
+bool IsConfiguration(const std::string& path) { return path.starts_with(std::string(kBundleConfigFolder) + "/"); }
 
 // A folder of the cache that is relative to the files would be inside of the bundle, or follow from where it is
 // unpacked: with another folder for the files it is another one.
@@ -83,16 +85,38 @@ Status CheckCacheFolder(const std::vector<fs::path>& files, const Config& config
       .Advise("name an absolute folder, auto or off: an installed version is never written to");
 }
 
+// kFailedPrecondition for an unpacked bundle of which users other than root and this one could change or replace a
+// file, or add one to a folder.
+Status CheckContents(const fs::path& folder, const Checksums& listed) {
+  for (const char* name : {kBundleConfigFolder, kBundleModelFolder, kBundlePluginFolder})
+    DEPUTY_RETURN_IF_ERROR(CheckTrusted(folder / name));
+  for (const auto& [path, digest] : listed) {
+    if (!IsPlaceInBundle(path))
+      return Error(StatusCode::kConfig, "the file '{}' has no place in a bundle", path).At(folder.string());
+    DEPUTY_RETURN_IF_ERROR(CheckTrusted(folder / path));
+  }
+  return {};
+}
+
 // All reasons against an unpacked bundle that this host can name before a delegate is opened.
 void CheckOnThisHost(const fs::path& unpacked, std::vector<BundleProblem>& problems) {
   std::error_code error;
   const fs::path folder = fs::canonical(unpacked, error);  // as the scan reports files
+  const Result<Checksums> listed = ListedIn(folder);
+  if (const Status status = listed.ok() ? CheckContents(folder, *listed) : Status(); !status.ok()) {
+    std::string message = status.ToString();
+    if (message.starts_with(folder.string() + "/")) message.erase(0, folder.string().size() + 1);
+    const bool is_untrusted = status.code() == StatusCode::kFailedPrecondition;
+    return problems.push_back(
+        {is_untrusted ? std::string(NameOf(RejectReason::kUntrusted)) : "unsafe-path", std::move(message)});
+  }
   Result<Context> context = Context::FromBundle(folder.string() + "/");
   if (!context.ok()) return problems.push_back({"configuration", context.status().ToString()});
   const Config& config = Context::State::Of(*context).config;
-  if (const Result<Checksums> listed = ListedBelow(folder, kBundleConfigFolder); listed.ok()) {
+  if (listed.ok()) {
     std::vector<fs::path> files;
-    for (const auto& [path, digest] : *listed) files.push_back(folder / path);
+    for (const auto& [path, digest] : *listed)
+      if (IsConfiguration(path)) files.push_back(folder / path);
     if (Status status = CheckCacheFolder(files, config); !status.ok())
       return problems.push_back({"configuration", status.ToString()});
   }
@@ -116,13 +140,6 @@ void CheckOnThisHost(const fs::path& unpacked, std::vector<BundleProblem>& probl
   }
 }
 
-// kFailedPrecondition for a bundle that users other than root and this one could change or replace, by its path.
-Status CheckBundlePath(const fs::path& path) {
-  const Result<JudgedFile> judged = OpenJudged(path);
-  if (!judged.ok() || judged->distrust(/*strict=*/true).empty()) return {};
-  return Error(StatusCode::kFailedPrecondition, "is not trusted: {}", judged->distrust(true)).At(path.string());
-}
-
 // The file or folder that a command's BUNDLE means.
 Result<fs::path> PlaceOf(const std::string& bundle) {
   std::error_code ignored;
@@ -139,9 +156,11 @@ Result<Context> Context::FromBundle(const std::string& bundle, const std::vector
   if (name.empty()) return Status(StatusCode::kInvalidArgument, "no bundle is named");
   DEPUTY_ASSIGN_OR_RETURN(const InstalledBundle found, FindBundle(name));
   const std::filesystem::path folder = found.folder;
-  DEPUTY_ASSIGN_OR_RETURN(const host::Checksums listed, host::ListedBelow(folder, host::kBundleConfigFolder));
+  DEPUTY_ASSIGN_OR_RETURN(const host::Checksums listed, host::ListedIn(folder));
+  DEPUTY_RETURN_IF_ERROR(host::CheckContents(folder, listed));
   host::ConfigLoader loader;
   for (const auto& [path, digest] : listed) {
+    if (!host::IsConfiguration(path)) continue;
     const std::filesystem::path file = folder / path;
     DEPUTY_ASSIGN_OR_RETURN(const std::string text, host::ReadTrustedFile(file, host::kMostConfigBytes));
     if (host::Sha256().Add({reinterpret_cast<const uint8_t*>(text.data()), text.size()}).Finish() != digest)
@@ -170,17 +189,26 @@ Result<InstalledBundle> FindBundle(const std::string& bundle, const std::string&
     const fs::path folder = fs::canonical(bundle, error);
     if (error || !fs::is_regular_file(folder / host::kChecksumsName, error))
       return Status(StatusCode::kNotFound, "is not the folder of an unpacked bundle").At(bundle);
-    DEPUTY_RETURN_IF_ERROR(host::CheckBundlePath(bundle));
+    DEPUTY_RETURN_IF_ERROR(host::CheckTrusted(bundle));
     return InstalledBundle{folder.parent_path().filename().string(), folder.filename().string(), folder.string(),
                            false};
   }
   std::vector<std::string> known;
   for (const fs::path& place : host::Roots(root)) {
-    const std::string version = bundle.empty() ? "" : fs::read_symlink(place / bundle / "current", error).string();
-    // The version is resolved once: a context keeps it when another one becomes the current one.
-    if (!version.empty() && version.find('/') == std::string::npos && version.front() != '.') {
-      DEPUTY_RETURN_IF_ERROR(host::CheckBundlePath(place / bundle / "current"));
-      return InstalledBundle{bundle, version, fs::absolute(place / bundle / version, error).string(), true};
+    const fs::path installed = bundle.empty() ? fs::path() : place / bundle;
+    if (!bundle.empty() && fs::is_directory(installed, error)) {
+      // Others could put another version there.
+      for (const fs::path& path : {place, installed}) DEPUTY_RETURN_IF_ERROR(host::CheckTrusted(path));
+      // The version is resolved once: a context keeps it when another one becomes the current one.
+      const std::string version = fs::read_symlink(installed / "current", error).string();
+      if (version.empty() || version.find('/') != std::string::npos || version.front() == '.' ||
+          !fs::is_directory(installed / version, error))
+        return host::Error(StatusCode::kNotFound, "bundle '{}' has no version in use: {} is not a link to one", bundle,
+                           (installed / "current").string())
+            .Advise(fmt::format("'deputy bundle rollback {} VERSION' chooses one, 'deputy bundle list' lists them",
+                                bundle));
+      DEPUTY_RETURN_IF_ERROR(host::CheckTrusted(installed / version));
+      return InstalledBundle{bundle, version, fs::absolute(installed / version, error).string(), true};
     }
     for (const fs::path& path : host::PathsIn(place, error))
       if (path.filename().string().front() != '.') known.push_back(path.filename().string());

@@ -206,31 +206,31 @@ class Bundles(unittest.TestCase):
         self.refused(self.write("bad-1.0.dpb", good[:-1]), "damaged", "is damaged")
 
     def test_ArchivesOfOthersAreRefused(self):
-        sums = f"{sha256(b'x')}  config/a.yaml\n".encode()
+        sums = f"{sha256(b'x')}  config/01-a.yaml\n".encode()
         first = member("SHA256SUMS", sums)
         link = {"type": tarfile.SYMTYPE, "linkname": "/etc/passwd"}
         cases = {
             "absolute": ([member("/etc/x", b"x")], "unsafe-path", "'/etc/x' is absolute"),
             "climbs": ([member("config/../../x", b"x")], "unsafe-path", "leads out of its folder"),
-            "symbolic link": ([member("config/a.yaml", **link)], "unsafe-path", "a link, folder or device"),
-            "hard link": ([member("config/a.yaml", type=tarfile.LNKTYPE, linkname="SHA256SUMS")], "unsafe-path",
+            "symbolic link": ([member("config/01-a.yaml", **link)], "unsafe-path", "a link, folder or device"),
+            "hard link": ([member("config/01-a.yaml", type=tarfile.LNKTYPE, linkname="SHA256SUMS")], "unsafe-path",
                           "a link, folder or device"),
-            "device": ([member("config/a.yaml", type=tarfile.CHRTYPE)], "unsafe-path", "a link, folder or device"),
-            "name": ([member("config/\u00e9.yaml", b"x")], "unsafe-path", "printable ASCII"),
+            "device": ([member("config/01-a.yaml", type=tarfile.CHRTYPE)], "unsafe-path", "a link, folder or device"),
+            "name": ([member("config/01-\u00e9.yaml", b"x")], "unsafe-path", "printable ASCII"),
             "place": ([member("etc/a.yaml", b"x")], "unsafe-path", "has no place in a bundle"),
-            "not listed": ([member("config/b.yaml", b"x")], "damaged", "is not in SHA256SUMS"),
-            "changed": ([member("config/a.yaml", b"y")], "damaged", "SHA-256 of 'config/a.yaml'"),
+            "not listed": ([member("config/01-b.yaml", b"x")], "damaged", "is not in SHA256SUMS"),
+            "changed": ([member("config/01-a.yaml", b"y")], "damaged", "SHA-256 of 'config/01-a.yaml'"),
             "missing": ([], "damaged", "bundle.json"),
-            "twice": ([member("config/a.yaml", b"x")] * 2, "unsafe-path", "is there twice"),
+            "twice": ([member("config/01-a.yaml", b"x")] * 2, "unsafe-path", "is there twice"),
         }  # fmt: skip
         for name, (members, rule, message) in cases.items():
             with self.subTest(name):
                 self.refused(self.write("bad-1.0.dpb", archive([first, *members])), rule, message)
         self.refused(self.write("bad-1.0.dpb", archive([member("bundle.json", b"{}")])), "damaged", "does not begin")
-        many = [member(f"config/{i}", b"") for i in range(1025)]
+        many = [member(f"config/{i:02}-a", b"") for i in range(1025)]
         sums = "".join(f"{sha256(b'')}  {info.name}\n" for info, _ in many).encode()
         self.refused(self.write("bad-1.0.dpb", archive([member("SHA256SUMS", sums), *many])), "too-large", "1024 files")
-        large, _ = member("config/a.yaml")
+        large, _ = member("config/01-a.yaml")
         large.size = 20 << 30
         header = first[0].tobuf() + first[1].ljust(512, b"\0") + large.tobuf(tarfile.GNU_FORMAT)
         self.refused(self.write("bad-1.0.dpb", sealed(gzip.compress(header))), "too-large", "bytes together")

@@ -128,6 +128,56 @@ TEST_F(Installed, R161_ARootThatOthersMayWriteIsNotChanged) {
   EXPECT_EQ(InUse(), "old");
 }
 
+TEST_F(Installed, R198_AFolderThatOthersMayWriteIsNotChanged) {
+  const fs::path old = Pack("1.0", "old"), next = Pack("1.1", "new");
+  ASSERT_EQ(Install(old), "");
+  for (const mode_t mode : {0777, 01777}) {
+    fs::permissions(root() / "a", fs::perms(mode));
+    EXPECT_NE(Install(next).find("is not trusted: "), std::string::npos) << Install(next);
+    EXPECT_EQ(RollBack(root(), "a", "1.0").status().code(), StatusCode::kFailedPrecondition);
+    EXPECT_EQ(Remove(root(), "a", "").code(), StatusCode::kFailedPrecondition);
+    EXPECT_FALSE(HasTemporaries());
+  }
+  EXPECT_EQ(Versions(), "1.0* ");
+}
+
+TEST_F(Installed, R198_ALinkInThePlaceOfABundleIsNotFollowed) {
+  ASSERT_EQ(Install(Pack("1.0", "old")), "");
+  const fs::path target = path() / "target";
+  fs::rename(root() / "a", target);
+  fs::create_directory_symlink(target, root() / "a");
+  EXPECT_NE(Install(Pack("1.1", "new")).find("is not a folder but a symbolic link"), std::string::npos);
+  EXPECT_EQ(Remove(root(), "a", "").code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(RollBack(root(), "a", "1.0").status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(fs::exists(target / "1.1"));
+  EXPECT_FALSE(HasTemporaries());
+}
+
+TEST_F(Installed, R198_AVersionThatOthersMayWriteIsReplaced) {
+  const fs::path file = Pack("1.0", "old");
+  for (const char* part : {"", "models", "models/m.dpm"}) {
+    ASSERT_EQ(Install(file), "");
+    const fs::path place = root() / "a" / "1.0" / part;
+    fs::permissions(place, fs::perms(0777));
+    EXPECT_EQ(Install(file), "");
+    EXPECT_EQ(fs::status(place).permissions() & fs::perms::others_write, fs::perms::none) << part;
+    EXPECT_EQ(InUse(), "old");
+  }
+  ASSERT_EQ(Install(Pack("1.1", "new")), "");
+  fs::permissions(root() / "a" / "1.0", fs::perms(0777));
+  EXPECT_EQ(RollBack(root(), "a", "1.0").status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(InUse(), "new");
+}
+
+TEST_F(Installed, R198_NoRootIsMadeWhereOthersCouldReplaceIt) {
+  const fs::path theirs = path() / "theirs";
+  fs::create_directory(theirs);
+  fs::permissions(theirs, fs::perms(0777));
+  const auto made = bundle::Install(Pack("1.0", "old"), "", theirs / "a" / "root", nullptr);
+  EXPECT_EQ(made.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(fs::exists(theirs / "a"));
+}
+
 TEST_F(Installed, AVersionInUseIsNotRemoved) {
   ASSERT_EQ(Install(Pack("1.0", "old")), "");
   ASSERT_EQ(Install(Pack("1.1", "new")), "");
