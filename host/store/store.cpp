@@ -16,6 +16,7 @@
 
 #include "base/file_writer.hpp"
 #include "base/function_ref.hpp"
+#include "base/judged_file.hpp"
 #include "base/log.hpp"
 #include "base/trust.hpp"
 
@@ -66,23 +67,34 @@ std::shared_ptr<const Descriptor> Store::Folder(bool make) {
   if (folder_ != nullptr && fstat(folder_->get(), &about) == 0 && about.st_nlink == 0) folder_ = nullptr;  // removed
   if (folder_ != nullptr) return folder_;
   std::error_code unmade;  // the reason where it cannot be opened below
-  if (make) {
+  Result<JudgedFile> judged = OpenJudged(options_.folder);
+  if (make && !judged.ok()) {
+    // Before anything is made: another user's link could lead to a place where only this user may write.
+    const Result<JudgedFile> part = OpenJudgedPart(options_.folder);
+    if (part.ok() && !part->above.empty()) {
+      refusal_ = part->above;
+      return nullptr;
+    }
     fs::create_directories(options_.folder.parent_path(), unmade);
     if (!unmade && mkdir(options_.folder.c_str(), S_IRWXU) != 0 && errno != EEXIST)
       unmade = std::error_code(errno, std::generic_category());
+    judged = OpenJudged(options_.folder);
   }
-  const auto opened =
-      std::make_shared<const Descriptor>(open(options_.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  const bool found = judged.ok() && S_ISDIR(judged->about.st_mode);
+  const auto opened = std::make_shared<const Descriptor>(found ? openat(judged->file.get(), ".", kFlags)
+                                                               : open(options_.folder.c_str(), kFlags));
   if (opened->get() < 0) {
     if (make || errno != ENOENT)
       refusal_ = fmt::format("cannot be opened: {}", unmade ? unmade.message() : std::strerror(errno));
     return nullptr;
   }
-  if (fstat(opened->get(), &about) != 0) {
-    refusal_ = fmt::format("cannot be opened: {}", std::strerror(errno));
+  if (!found || fstat(opened->get(), &about) != 0) {
+    refusal_ = fmt::format("cannot be opened: {}", found ? std::strerror(errno) : judged.status().message());
   } else if (refusal_ = ReasonForDistrust(about, opened->get()); refusal_.empty()) {
-    folder_ = opened;
+    refusal_ = judged->above;
   }
+  if (refusal_.empty()) folder_ = opened;
   return folder_;
 }
 

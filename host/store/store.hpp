@@ -46,8 +46,9 @@ struct EntryInfo {
   std::string problem;  // "is damaged: its checksum does not match"; empty if there is none
 };
 
-// Any number of processes may share a folder. A folder that users other than root and this one could change is not
-// used, with one warning: its bytes would be given to drivers. [any-thread]
+// Any number of processes may share a folder. A folder that users other than root and this one could change or
+// replace, by its whole path (judged_file.hpp), is neither used nor made, with one warning: its bytes would be given to
+// drivers. [any-thread]
 class Store {
  public:
   explicit Store(StoreOptions options) : options_(std::move(options)) {}

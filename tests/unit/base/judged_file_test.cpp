@@ -2,6 +2,7 @@
 #include "base/judged_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -117,6 +118,36 @@ TEST_F(JudgedFiles, WhatCannotBeOpenedIsAnErrorOfThatKind) {
   EXPECT_EQ(Read(place()), StatusCode::kInvalidArgument);
   EXPECT_EQ(ReadTrustedFile(file(), 3).status().code(), StatusCode::kResourceExhausted);
   EXPECT_TRUE(S_ISDIR(Judge(place() / "").about.st_mode));
+}
+
+TEST_F(JudgedFiles, ADescriptorWithoutAPathIsNamedByItsKind) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const auto read = [](int fd) { return ReadTrustedFile(fmt::format("/proc/self/fd/{}", fd), 100).status(); };
+  EXPECT_EQ(read(ends[0]).message(), "is a pipe, not a file");
+  close(ends[0]);
+  close(ends[1]);
+  const int kept = open(file().c_str(), O_RDONLY | O_CLOEXEC);
+  EXPECT_TRUE(read(kept).ok()) << "one that has a path is judged by that";
+  fs::remove(file());
+  EXPECT_NE(read(kept).message().find("has no path that could be judged"), std::string::npos) << read(kept).ToString();
+  close(kept);
+}
+
+TEST_F(JudgedFiles, R199_OfAMissingPathTheLongestPartIsOpened) {
+  EXPECT_EQ(OpenJudgedPart(place() / "a" / "b")->resolved, place());
+  EXPECT_EQ(OpenJudgedPart(place() / "a" / ".." / "b")->resolved, place());
+  EXPECT_EQ(OpenJudgedPart(file())->resolved, file());
+  fs::create_directory(above() / "other");
+  fs::create_symlink("other/absent", above() / "link");
+  EXPECT_EQ(OpenJudgedPart(above() / "link" / "a")->resolved, above() / "other");
+  EXPECT_TRUE(CheckTrustedToMake(above() / "link" / "a").ok());
+  fs::permissions(above() / "other", fs::perms(0777));
+  EXPECT_EQ(CheckTrustedToMake(above() / "link" / "a").code(), StatusCode::kFailedPrecondition);
+  fs::permissions(above() / "other", fs::perms(01777));
+  EXPECT_TRUE(CheckTrustedToMake(above() / "link" / "a").ok()) << "what is made there is safe from others";
+  fs::create_symlink("loop", above() / "loop");
+  EXPECT_FALSE(OpenJudgedPart(above() / "loop" / "a").ok());
 }
 
 TEST_F(JudgedFiles, RelativePathsBeginAtTheWorkingFolder) {

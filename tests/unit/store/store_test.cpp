@@ -238,6 +238,40 @@ TEST_F(StoreTest, AFolderOfAnotherUserIsNotUsedAtAll) {
   EXPECT_NE(log_.find("belongs to user 12345"), std::string::npos) << log_;
 }
 
+TEST_F(StoreTest, R199_AFolderThatOthersCouldReplaceIsNotUsedAtAll) {
+  const fs::path above = folder_ / "above", folder = above / "cache";
+  fs::create_directories(above);
+  fs::permissions(folder_, fs::perms(0755));
+  Store before(StoreOptions{folder, 1 << 20});
+  EXPECT_EQ(before.Save(EntryKind::kBlob, KeyOf("a"), "", bytes_), "");
+  fs::permissions(above, fs::perms(0777));
+  Store store(StoreOptions{folder, 1 << 20});
+  EXPECT_EQ(Found(store, "a"), std::nullopt);
+  store.Save(EntryKind::kBlob, KeyOf("b"), "", bytes_);
+  EXPECT_FALSE(fs::exists(folder / EntryFileName(EntryKind::kBlob, KeyOf("b"))));
+  EXPECT_EQ(CountInLog("is not used: " + fs::canonical(above).string() + " (owner"), 1u) << log_;
+  EXPECT_EQ(store.List(false).status().code(), StatusCode::kUnavailable);
+  // In a sticky folder others cannot.
+  fs::permissions(above, fs::perms(01777));
+  Store sticky(StoreOptions{folder, 1 << 20});
+  EXPECT_EQ(Found(sticky, "a"), bytes_);
+}
+
+TEST_F(StoreTest, R199_NothingIsMadeWhereOthersCouldReplaceIt) {
+  const fs::path theirs = folder_ / "theirs", target = folder_ / "target";
+  fs::create_directories(theirs);
+  fs::create_directories(target);
+  fs::permissions(folder_, fs::perms(0755));
+  fs::permissions(theirs, fs::perms(0777));
+  fs::create_directory_symlink(target, theirs / "link");
+  for (const fs::path& folder : {theirs / "a" / "cache", theirs / "link" / "cache", theirs / "link" / "a" / "cache"}) {
+    Store store(StoreOptions{folder, 1 << 20});
+    EXPECT_NE(store.Save(EntryKind::kBlob, KeyOf("a"), "", bytes_).find("is not used: "), std::string::npos);
+  }
+  EXPECT_FALSE(fs::exists(theirs / "a"));
+  EXPECT_TRUE(fs::is_empty(target));
+}
+
 TEST_F(StoreTest, AFolderThatTakesThePlaceOfTheCheckedOneIsNotUsed) {
   Store store = Open();
   store.Save(EntryKind::kBlob, KeyOf("a"), "", bytes_);
