@@ -12,6 +12,23 @@
 namespace deputy::host {
 namespace {
 
+// The path without ".", and without ".." but behind a symbolic link, where that leads to the folder above the link's
+// target and not back.
+std::filesystem::path WithoutDots(const std::filesystem::path& path) {
+  std::filesystem::path shorter;
+  for (const std::filesystem::path& part : path) {
+    std::error_code ignored;
+    if (part == "." || part.empty()) continue;
+    if (part == ".." && shorter.filename() != ".." &&
+        std::filesystem::symlink_status(shorter, ignored).type() != std::filesystem::file_type::symlink) {
+      shorter = shorter.parent_path();
+    } else {
+      shorter /= part;
+    }
+  }
+  return shorter;
+}
+
 std::string Shown(const YamlNode& node) {
   switch (node.kind) {
     case YamlNode::Kind::kNull: return "nothing";
@@ -271,7 +288,7 @@ std::string FieldReader::Resolve(const YamlNode& node) const {
   std::error_code ignored;
   const std::filesystem::path absolute = std::filesystem::absolute(folder / node.text, ignored);
   // Empty when the working directory is gone; then the path stays relative, and opening it fails.
-  return absolute.empty() ? node.text : absolute.lexically_normal().string();
+  return absolute.empty() ? node.text : WithoutDots(absolute).string();
 }
 
 void FieldReader::RefuseWord(std::string_view key, const YamlNode& node,

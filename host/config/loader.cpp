@@ -1,6 +1,7 @@
 #include "config/loader.hpp"
 
 #include <fmt/format.h>
+#include <sys/auxv.h>
 
 #include <algorithm>
 #include <new>
@@ -107,6 +108,11 @@ void ConfigLoader::AddText(std::string name, std::string_view text, const fs::pa
 
 void ConfigLoader::AddSetting(std::string_view setting) {
   Guarded([&] {
+    // In a program with more rights than its caller the command line is the caller's.
+    if (getauxval(AT_SECURE) != 0)
+      return AddUnreadable(fmt::format("--set {}", setting.substr(0, setting.find('='))),
+                           "is refused in a program with more rights than its caller; set it in a configuration file "
+                           "that the caller cannot change");
     const size_t equals = setting.find('=');
     if (equals == std::string_view::npos)
       return AddUnreadable(fmt::format("--set {}", setting), "write it as KEY=VALUE, such as cpu.threads=2");

@@ -37,7 +37,8 @@ class ConfigLoader {
   // YAML in memory; `name` is its file name in messages. Relative paths in it are relative to `base`; the working
   // directory if empty.
   void AddText(std::string name, std::string_view text, const std::filesystem::path& base = {});
-  // "delegates.npu0.options.frequency=low", as behind --set; see setting_path.hpp for the grammar.
+  // "delegates.npu0.options.frequency=low", as behind --set; see setting_path.hpp for the grammar. A problem in a
+  // program with more rights than its caller.
   void AddSetting(std::string_view setting);
   // The same from the application; overrides all other layers.
   void AddApiSetting(std::string_view path, std::string_view value);

@@ -70,8 +70,14 @@ std::string NamesNoDelegates(const Config& config, const std::vector<fs::path>& 
 
 Judgement JudgementOf(const fs::path& file) {
   std::error_code ignored;
-  const fs::path below = fs::absolute(file, ignored).lexically_normal().lexically_relative(ShareFolder());
-  return below.empty() || *below.begin() == ".." ? Judgement() : OfInstallation();
+  const auto is_below = [](const fs::path& path, const fs::path& folder) {
+    const fs::path below = path.lexically_relative(folder);
+    return !below.empty() && *below.begin() != "..";
+  };
+  // By its text, which others cannot change, and as the system follows it: ".." behind a link leads elsewhere.
+  const bool is_installed = is_below(fs::absolute(file, ignored).lexically_normal(), ShareFolder()) &&
+                            is_below(fs::weakly_canonical(file, ignored), fs::weakly_canonical(ShareFolder(), ignored));
+  return is_installed ? OfInstallation() : Judgement();
 }
 
 void AddNamed(const std::string& named, ConfigLoader& loader) {

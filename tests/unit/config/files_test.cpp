@@ -120,6 +120,24 @@ TEST_F(FilesTest, R66_RelativePathsAreRelativeToTheirFile) {
   EXPECT_EQ(*config->cache.dir, (folder_ / "etc/cache").string());
 }
 
+TEST_F(FilesTest, R66_TwoDotsBehindALinkAreLeftToTheSystem) {
+  fs::create_directories(folder_ / "elsewhere" / "deep");
+  fs::create_directories(folder_ / "etc" / "folder");
+  fs::create_symlink(folder_ / "elsewhere" / "deep", folder_ / "etc" / "link");
+  const fs::path path =
+      Write("etc/a.yaml",
+            "version: 1\n"
+            "plugins: {paths: [link/../plugins, link/../../a, folder/../b, absent/./../c, ../../../x]}\n");
+  const Result<Config> config = LoadFile(path);
+  ASSERT_TRUE(config.ok()) << config.status().ToString();
+  const auto& paths = config->plugins.paths;
+  EXPECT_EQ(*paths[0], (folder_ / "etc/link/../plugins").string());
+  EXPECT_EQ(*paths[1], (folder_ / "etc/link/../../a").string());
+  EXPECT_EQ(*paths[2], (folder_ / "etc/b").string());
+  EXPECT_EQ(*paths[3], (folder_ / "etc/c").string());
+  EXPECT_EQ(*paths[4], (folder_.parent_path().parent_path() / "x").string());
+}
+
 TEST_F(FilesTest, R66_PathsOfEachLayerKeepTheirOwnBase) {
   ConfigLoader loader;
   loader.AddFile(Write("one/a.yaml", "version: 1\nplugins: {paths: [p]}\n"));
