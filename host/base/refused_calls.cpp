@@ -29,6 +29,22 @@ bool IsThreadOf(uint32_t process, uint64_t thread) {
   return access(fmt::format("/proc/{}/task/{}", process, static_cast<uint32_t>(thread)).c_str(), F_OK) == 0;
 }
 
+// Whether a call is about one thread of the process that makes it, which a filter, that knows the process alone, cannot
+// tell: how it is scheduled, its processors, and its time. The C library and runtimes ask these of their own threads.
+bool IsOfOwnThread(const std::string& call, const seccomp_notif& notice) {
+  constexpr std::string_view kOfThreads[] = {"sched_setaffinity", "sched_getaffinity",  "sched_getattr",
+                                             "sched_getparam",    "sched_getscheduler", "sched_rr_get_interval"};
+  constexpr std::string_view kOfClocks[] = {"clock_gettime", "clock_getres", "clock_nanosleep"};
+  const auto& arguments = notice.data.args;
+  if (std::find(std::begin(kOfThreads), std::end(kOfThreads), call) != std::end(kOfThreads))
+    return IsThreadOf(notice.pid, arguments[0]);
+  if (call == "getpriority") return static_cast<uint32_t>(arguments[0]) == 0 && IsThreadOf(notice.pid, arguments[1]);
+  // The number of a thread's clock is negative, and has the thread above three other bits.
+  const auto clock = static_cast<int32_t>(static_cast<uint32_t>(arguments[0]));
+  return std::find(std::begin(kOfClocks), std::end(kOfClocks), call) != std::end(kOfClocks) && clock < 0 &&
+         IsThreadOf(notice.pid, static_cast<uint32_t>(~(clock >> 3)));
+}
+
 }  // namespace
 
 RefusedCalls::RefusedCalls(Descriptor socket) : socket_(std::move(socket)), stop_(eventfd(0, EFD_CLOEXEC)) {
@@ -127,10 +143,8 @@ bool RefusedCalls::Answer() {
   const auto known = calls_.find(notice.data.nr);
   const bool has_name = known != calls_.end();
   if (has_name) response.error = -known->second.error;
-  // The filter cannot know the threads of the process, this side can: a runtime may keep its own threads to
-  // processors. The arguments are registers, which the waiting thread cannot change.
-  const bool own = has_name && known->second.name == "sched_setaffinity" && IsThreadOf(notice.pid, notice.data.args[0]);
-  if (own) {
+  // The arguments are registers, which the waiting thread cannot change.
+  if (has_name && IsOfOwnThread(known->second.name, notice)) {
     response.error = 0;
     response.flags = kContinue;
   } else {

@@ -4,9 +4,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -171,14 +173,25 @@ std::optional<int> WorkerProcess::Finish() {
   constexpr int kPolls = 200;
   for (int i = 0; i < kPolls; ++i) {
     int status = 0;
-    const pid_t result = waitpid(pid_, &status, WNOHANG);
-    if (result == pid_) collected = status;
+    rusage usage{};
+    const pid_t result = wait4(pid_, &status, WNOHANG, &usage);
+    if (result == pid_) {
+      collected = status;
+      peak_memory_ = static_cast<uint64_t>(usage.ru_maxrss) << 10;
+    }
     if (result == pid_ || (result < 0 && errno != EINTR)) break;
     pollfd ended{pid_fd_, POLLIN, 0};
     poll(&ended, pid_fd_ >= 0 ? 1 : 0, 5);
   }
   pid_ = -1;
   return collected;
+}
+
+std::chrono::nanoseconds ProcessorTimeOf(pid_t process) {
+  clockid_t clock{};
+  timespec used{};
+  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &used) != 0) return {};
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
 std::string HowItEnded(const std::optional<int>& status) {

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -63,14 +64,20 @@ class WorkerProcess {
   // Kills the whole process group and collects the process. Its wait status, or nothing when the kernel does not give
   // it up in time or the application has collected it (waitpid(-1), SIGCHLD ignored).
   std::optional<int> Finish();
+  // The most memory that the process has held in bytes, once it was collected; else 0.
+  uint64_t peak_memory() const { return peak_memory_; }
 
  private:
   WorkerProcess() = default;
 
   pid_t pid_ = -1;
   int pid_fd_ = -1, reply_fd_ = -1, output_fd_ = -1;
+  uint64_t peak_memory_ = 0;
   std::unique_ptr<RefusedCalls> refused_;
 };
+
+// That all threads of a process have used; 0 where there is no such process.
+std::chrono::nanoseconds ProcessorTimeOf(pid_t process);
 
 // "was ended by SIGSEGV", "ended with exit status 1": of a wait status, as Finish() gives it.
 std::string HowItEnded(const std::optional<int>& status);

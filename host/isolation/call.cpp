@@ -34,7 +34,8 @@ CallResult RemoteCall::Invalid(std::string_view what) {
 CallResult RemoteCall::Lost(Transfer transfer) {
   sound_ = false;
   switch (transfer) {
-    case Transfer::kOverdue: return CallResult::Failure(DEPUTY_DEVICE_LOST, link_.Condemn(limit_.Fault()));
+    case Transfer::kOverdue:
+      return CallResult::Failure(DEPUTY_DEVICE_LOST, link_.Condemn(limit_.Fault(), limit_.name()));
     case Transfer::kStalled:
       return CallResult::Failure(DEPUTY_DEVICE_LOST,
                                  link_.Condemn(fmt::format("neither read nor ended a message within {} s",

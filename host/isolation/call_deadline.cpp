@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/fault_limits.hpp"
+
 namespace deputy::host {
 namespace {
 
@@ -36,6 +38,12 @@ void CallDeadline::Advance(uint32_t permille) {
   if (kind_ != Kind::kCall || reached <= furthest_) return;
   furthest_ = reached;
   end_ = std::min(Clock::now() + timeout_, last_end_);
+}
+
+std::string_view CallDeadline::name() const {
+  if (kind_ == Kind::kDeadline) return FaultLimits::kDeadline;
+  if (kind_ == Kind::kRun) return FaultLimits::kTimeout;
+  return end_ == last_end_ && total_ != timeout_ ? FaultLimits::kCallTimeoutTotal : FaultLimits::kCallTimeout;
 }
 
 std::string CallDeadline::Fault() const {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "deputy/abi/delegate.h"
 #include "isolation/serve.hpp"
@@ -23,6 +24,8 @@ class CallDeadline final : public TimeLimit {
   void Advance(uint32_t permille);
   // "did not answer a call within 30000 ms"
   std::string Fault() const;
+  // The limit that ends the call: of FaultLimits.
+  std::string_view name() const;
 
  private:
   enum class Kind { kCall, kRun, kDeadline };

@@ -93,7 +93,8 @@ void RemotePlugin::Shutdown(const deputy_plugin* self) {
 Result<RemoteTable> ServePlugin(const RemotePluginOptions& options) {
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<RemotePlugin> plugin, RemotePlugin::Start(options));
   return RemoteTable{plugin->table(), [plugin] { return plugin->link().has_ended(); },
-                     [plugin] { return plugin->link().OwnFault(); }, plugin};
+                     [plugin] { return plugin->link().OwnFault(); }, [plugin] { return plugin->link().fault_limits(); },
+                     plugin};
 }
 
 }  // namespace deputy::host

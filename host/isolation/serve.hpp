@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fault_limits.hpp"
 #include "base/status.hpp"
 #include "deputy/abi/delegate.h"
 #include "isolation/shared_arenas.hpp"
@@ -32,12 +33,17 @@ struct RemotePluginOptions {
   std::shared_ptr<SharedArenas> arenas = nullptr;  // whose memory the process reads without a copy; null: none
 };
 
+// Of the processes that serve a plugin with these options, in this system.
+FaultLimits LimitsOf(const RemotePluginOptions& options);
+
 struct RemoteTable {
   const deputy_plugin* table = nullptr;
   std::function<bool()> has_ended;  // whether the process has ended; never waits [any-thread]
   // How the process ended by a fault of its own, a hang included; empty while it lives, and where another process
   // killed it. [any-thread]
   std::function<std::string()> own_fault;
+  // The limits under which it did. [any-thread]
+  std::function<FaultLimits()> fault_limits;
   std::shared_ptr<void> keep;  // the process ends with it
 };
 

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 
 #include "base/printable.hpp"
 #include "base/spin.hpp"
+#include "isolation/worker_limits.hpp"
 
 namespace deputy::host {
 namespace {
@@ -87,6 +89,7 @@ std::string PrintableReason(std::string_view text) {
 
 WorkerLink::WorkerLink(const RemotePluginOptions& options)
     : options_(options),
+      limits_(LimitsOfSurroundings(options)),
       memory_(options.memory_limit),
       log_(options.file.filename().string()),
       spin_(AvailableCpus() > 1 ? options.spin : std::chrono::nanoseconds(0)) {}
@@ -230,11 +233,19 @@ void WorkerLink::Release(std::unique_ptr<Channel> channel, bool sound) {
   if (sound && !ended_ && condemned_.empty() && idle_.size() < kMostIdleChannels) idle_.push_back(std::move(channel));
 }
 
-std::string WorkerLink::Condemn(std::string_view fault) {
+FaultLimits WorkerLink::fault_limits() {
+  FaultLimits limits = limits_;
+  const std::lock_guard lock(mutex_);
+  limits.Add(LimitsOfTime(options_, exceeded_));
+  return limits;
+}
+
+std::string WorkerLink::Condemn(std::string_view fault, std::string_view limit) {
   std::string text = fmt::format("its worker process {}", fault);
   const std::lock_guard lock(mutex_);
   if (!ended_ && condemned_.empty()) {
     condemned_ = fault;
+    exceeded_ = limit;
     Kill();
     idle_.clear();
     changed_.notify_all();
@@ -319,7 +330,10 @@ void WorkerLink::Watch() {
     std::chrono::nanoseconds left = kLong;
     if (limit) left = std::min(left, limit->left());
     if (control_limit_) left = std::min(left, control_limit_->left());
-    if (limit && left.count() <= 0 && limit->is_over()) break;
+    if (limit && left.count() <= 0 && limit->is_over()) {
+      Condemn("closed its connection to the host and did not end");
+      break;
+    }
     const WorkerProcess::Ready ready =
         process_->Wait(UntilLook(std::chrono::ceil<std::chrono::milliseconds>(left)), control, output);
     WithMemory([&] {
@@ -341,7 +355,11 @@ void WorkerLink::Watch() {
   }
   const std::optional<int> end = process_->Finish();
   std::string how = "has ended";
-  WithMemory([&] { how = HowItEnded(end); });
+  WithMemory([&] {
+    how = HowItEnded(end);
+    if (end && WIFSIGNALED(*end) && WTERMSIG(*end) == SIGKILL)
+      if (std::string own = memory_.WhyKilled(process_->peak_memory()); !own.empty()) how = std::move(own);
+  });
   for (int i = 0; output && i < 64; ++i) {
     pollfd more{process_->output_fd(), POLLIN, 0};
     if (poll(&more, 1, 0) <= 0) break;

@@ -50,15 +50,17 @@ class WorkerLink final : private SharedArenaUser {
   bool has_ended();
   // Of serve.hpp. [any-thread]
   std::string OwnFault();
+  // Under which it has failed. [any-thread]
+  FaultLimits fault_limits();
   // Of the sandbox: "socket (1)". [any-thread]
   std::vector<std::string> refused_calls() const { return process_->refused_calls(); }
   // What the worker may hold.
   WorkerMemory& memory() { return memory_; }
   // `sound`: another call may use it.
   void Release(std::unique_ptr<Channel> channel, bool sound);
-  // Ends the worker because of what it did: "sent an invalid frame". Returns the fault as a sentence.
-  // [any-thread]
-  std::string Condemn(std::string_view fault);
+  // Ends the worker because of what it did: "sent an invalid frame". Returns the fault as a sentence. `limit`: the one
+  // of time that it has exceeded, of FaultLimits. [any-thread]
+  std::string Condemn(std::string_view fault, std::string_view limit = {});
   // For a channel that was closed: waits until it is known how the worker ended, a moment at least and not much longer
   // than the limit of the call. [any-thread]
   std::string HowLost(const TimeLimit& limit);
@@ -96,6 +98,7 @@ class WorkerLink final : private SharedArenaUser {
   void SendFreed(const RegionForm& region);
 
   const RemotePluginOptions options_;
+  const FaultLimits limits_;  // but those of time
   WorkerMemory memory_;
   LimitedLog log_;  // of what the worker prints, and of its lines that belong to no host
   const std::chrono::nanoseconds spin_;
@@ -113,6 +116,7 @@ class WorkerLink final : private SharedArenaUser {
   std::vector<std::unique_ptr<Channel>> idle_;
   std::vector<Channel*> used_;        // by calls in progress
   std::string condemned_;             // why this side ended it
+  std::string exceeded_;              // the limit of time, if that was it
   std::optional<std::string> ended_;  // how it ended
   bool collecting_ = false;           // its number may be another process' soon
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -36,11 +37,36 @@ struct ProcessMemory {
   }
 };
 
+uint64_t CountOfEndedNow() {
+  std::ifstream counters("/proc/vmstat");
+  return CountOfEnded(counters);
+}
+
 }  // namespace
+
+uint64_t CountOfEnded(std::istream& counters) {
+  std::string name;
+  for (uint64_t count = 0; counters >> name >> count;)
+    if (name == "oom_kill") return count;
+  return 0;
+}
+
+std::string WhyKilled(uint64_t peak, uint64_t all, bool lacked_memory) {
+  if (!lacked_memory || peak <= all / 2) return "";
+  return fmt::format("was ended by SIGKILL, for it held {} MB of memory, and the system lacked some", peak / kMegabyte);
+}
 
 void WorkerMemory::Begin(pid_t process) {
   const std::lock_guard lock(mutex_);
   process_ = process;
+  ended_before_ = CountOfEndedNow();
+}
+
+std::string WorkerMemory::WhyKilled(uint64_t peak) const {
+  uint64_t all = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  // Where this is a container, its own.
+  if (uint64_t of_group = 0; std::ifstream("/sys/fs/cgroup/memory.max") >> of_group) all = std::min(all, of_group);
+  return host::WhyKilled(peak, all, CountOfEndedNow() > ended_before_);
 }
 
 void WorkerMemory::LimitAllocations() {

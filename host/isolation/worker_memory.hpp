@@ -5,12 +5,18 @@
 
 #include <chrono>
 #include <cstdint>
+#include <iosfwd>
 #include <mutex>
 #include <string>
 
 #include "base/status.hpp"
 
 namespace deputy::host {
+
+// How many processes the system has ended because it lacked memory, as /proc/vmstat counts them in `counters`.
+uint64_t CountOfEnded(std::istream& counters);
+// Of WorkerMemory::WhyKilled, with what it reads of the system.
+std::string WhyKilled(uint64_t peak, uint64_t all, bool lacked_memory);
 
 // The process limits its own allocations to the same number of bytes when it starts (RLIMIT_DATA). [any-thread]
 class WorkerMemory {
@@ -37,6 +43,10 @@ class WorkerMemory {
   // the rest of a sentence ("holds 300 MB ..."), where that is clearly more than the limit; else empty.
   std::string Look();
 
+  // What the process did, as in Look(), where the system, which lacked memory, has ended it by SIGKILL because of its
+  // own `peak`: more than half of what there is. Empty where another process needed the memory, or sent the signal.
+  std::string WhyKilled(uint64_t peak) const;
+
  private:
   void LimitAllocations();
 
@@ -45,6 +55,7 @@ class WorkerMemory {
   pid_t process_ = -1;
   uint64_t shared_ = 0;
   std::chrono::steady_clock::time_point next_look_{};
+  uint64_t ended_before_ = 0;  // processes that the system ended because it lacked memory, when this one began
 };
 
 }  // namespace deputy::host

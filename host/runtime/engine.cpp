@@ -62,8 +62,8 @@ class EngineBuilder {
     if (automatic || std::any_of(entries.begin(), entries.end(),
                                  [&](const Entry& entry) { return registry_.ProviderOf(entry.delegate) == nullptr; })) {
       ScanOptions options = MakeScanOptions(state_);
-      options.records =
-          std::make_shared<PluginRecords>(engine_->store, options.sandbox, options.environment, /*reuse=*/true);
+      options.records = std::make_shared<PluginRecords>(engine_->store, options.sandbox, options.environment,
+                                                        /*reuse=*/true, options.probe_timeout);
       if (!automatic) options.named = DelegatesOf(entries);
       // A plugin that is to be isolated is not loaded here to be described.
       options.probe |= std::any_of(entries.begin(), entries.end(), [](const Entry& entry) {
@@ -284,6 +284,11 @@ class EngineBuilder {
     // What the checks look for happens in the process of the plugin.
     const bool trusts_all = *state_.config.plugins.trust == Trust::kAny || request.check;
     if (!IsIsolated(entry, provider, trusts_all)) {
+      if (request.check && IsIsolated(entry, provider, *state_.config.plugins.trust == Trust::kAny))
+        Log(LogLevel::kWarning,
+            "{}: runs in this process, although no lock lists it, because its calls are checked (debug.check, "
+            "DEPUTY_CHECK)",
+            provider.path.string());
       OpenRequest watched = request;
       watched.call_timeout = entry.call_timeout;
       watched.abort_on_hang = *state_.config.debug.abort_on_hang;
@@ -314,20 +319,28 @@ class EngineBuilder {
       PluginRecords records(store, sandbox, environment, /*reuse=*/true);
       use(records, *std::get<0>(bytes));
     };
+    const FaultLimits limits = LimitsOf(options);
+    std::optional<Rejection> quarantined;  // the scan has refused what is quarantined under any limits
+    with_records(
+        [&](PluginRecords& records, const PluginFile& bytes) { quarantined = records.FindInUse(bytes, limits); });
+    if (quarantined)
+      return Error(StatusCode::kPlugin, "refused by the rule {}: {}", NameOf(quarantined->reason), quarantined->text)
+          .At(file.path.string());
     FaultHandling faults;
-    faults.give_up = [with_records, file](const std::string& text) {
+    faults.give_up = [with_records, file](const std::string& text, const FaultLimits& of_faults) {
       with_records([&](PluginRecords& records, const PluginFile& bytes) {
-        records.Quarantine(bytes, file.path, file.manifest.id, {RejectReason::kFailedInUse, text});
+        records.QuarantineInUse(bytes, file.path, file.manifest.id, text, of_faults);
       });
     };
-    faults.keep = [with_records, file](const FaultRecord& fault) {
+    faults.keep = [with_records, file, limits](const FaultRecord& fault) {
       std::optional<std::vector<FaultRecord>> all;
       with_records([&](PluginRecords& records, const PluginFile& bytes) {
-        all = records.AddFault(bytes, file.path, file.manifest.id, fault);
+        all = records.AddFault(bytes, file.path, file.manifest.id, fault, limits);
       });
       return all;
     };
-    with_records([&](PluginRecords& records, const PluginFile& bytes) { faults.known = records.Faults(bytes); });
+    with_records(
+        [&](PluginRecords& records, const PluginFile& bytes) { faults.known = records.Faults(bytes, limits); });
     return IsolatedDelegate::Open(file, request, options, std::move(faults));
   }
 

@@ -259,7 +259,7 @@ void DelegateWorker::CountIdleFault(const ServedDelegate& ended) {
 void DelegateWorker::Count(const ServedDelegate& ended, const std::optional<FaultContent>& content, bool alone,
                            bool kept) {
   const bool was_given_up = !faults_.given_up().ok();
-  faults_.Count(ended.own_fault(), content, alone, kept);
+  faults_.Count(ended.own_fault(), content, alone, kept, ended.fault_limits ? ended.fault_limits() : FaultLimits());
   if (const Status given_up = faults_.given_up(); !given_up.ok() && !was_given_up)
     Log(LogLevel::kWarning, "{}: {}; it is not used any more", ended.delegate->name(), given_up.message());
 }
@@ -294,7 +294,9 @@ Result<std::unique_ptr<Delegate>> IsolatedDelegate::Open(const LoadedPlugin::Exp
     DEPUTY_ASSIGN_OR_RETURN(
         std::unique_ptr<Delegate> opened,
         DelegateProxy::Open(std::get<std::shared_ptr<LoadedPlugin>>(std::move(plugin)), kept->request));
-    return ServedDelegate{std::move(opened), std::move(remote.has_ended), std::move(remote.own_fault)};
+    ServedDelegate served{std::move(opened), std::move(remote.has_ended), std::move(remote.own_fault)};
+    served.fault_limits = std::move(remote.fault_limits);
+    return served;
   };
   return Open(std::move(start), std::move(faults));
 }
@@ -401,7 +403,8 @@ std::shared_ptr<Delegate> IsolatedDelegate::custom_kernels() const {
   if (last().custom_kernels() == nullptr) return nullptr;
   Result<std::unique_ptr<Delegate>> kernels = Open([worker = worker_]() -> Result<ServedDelegate> {
     DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> live, worker->Live());
-    return ServedDelegate{live->delegate->custom_kernels(), live->has_ended, live->own_fault, live->calls};
+    return ServedDelegate{live->delegate->custom_kernels(), live->has_ended, live->own_fault, live->calls,
+                          live->fault_limits};
   });
   return kernels.ok() ? std::shared_ptr<Delegate>(std::move(kernels).value()) : nullptr;
 }

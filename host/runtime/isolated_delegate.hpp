@@ -69,6 +69,8 @@ struct ServedDelegate {
   // [any-thread]
   std::function<std::string()> own_fault;
   std::shared_ptr<WorkerCalls> calls = std::make_shared<WorkerCalls>();
+  // The limits under which it did; null: none. [any-thread]
+  std::function<FaultLimits()> fault_limits = {};
 };
 
 // The present worker of a delegate. [any-thread]

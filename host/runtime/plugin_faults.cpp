@@ -20,13 +20,14 @@ bool IsRecent(std::chrono::system_clock::time_point time, std::chrono::system_cl
 
 }  // namespace
 
-void AddFault(std::vector<FaultRecord>& records, FaultRecord fault) {
+void AddFault(std::vector<FaultRecord>& records, FaultRecord fault, bool apart) {
   const auto known = std::find_if(records.begin(), records.end(), [&](const FaultRecord& record) {
-    return record.content.content == fault.content.content;
+    return record.content.content == fault.content.content && (!apart || record.limits == fault.limits);
   });
   if (known != records.end()) {
     fault.count += known->count;
     fault.alone += known->alone;
+    fault.limits.Add(known->limits);
     records.erase(known);
   }
   records.push_back(std::move(fault));  // the latest last
@@ -37,21 +38,30 @@ void AddFault(std::vector<FaultRecord>& records, FaultRecord fault) {
   }
 }
 
+std::vector<FaultRecord> CountingWith(const std::vector<FaultRecord>& records, const FaultLimits& limits) {
+  std::vector<FaultRecord> counting;
+  for (const FaultRecord& record : records)
+    if (record.limits.CountsWith(limits)) AddFault(counting, record);
+  return counting;
+}
+
 PluginFaults::PluginFaults(FaultHandling handling) : handling_(std::move(handling)), records_(handling_.known) {
   keeps_any_away_ = std::any_of(records_.begin(), records_.end(), [](const auto& r) { return r.is_kept_away(); });
 }
 
-void PluginFaults::Count(const std::string& fault, const std::optional<FaultContent>& content, bool alone, bool kept) {
+void PluginFaults::Count(const std::string& fault, const std::optional<FaultContent>& content, bool alone, bool kept,
+                         FaultLimits limits) {
   const std::lock_guard lock(mutex_);
   if (!given_up_.empty()) return;
   const auto now = std::chrono::system_clock::now();
+  if (!kept) limits.Add(FaultLimits::kDeadline, 0);  // for this process alone
   if (!content) {
-    without_content_.push_back(now);
-    while (!IsRecent(without_content_.front(), now)) without_content_.pop_front();
+    without_content_.push_back({now, std::move(limits)});
+    while (!IsRecent(without_content_.front().time, now)) without_content_.pop_front();
     return Judge(fault);
   }
   const auto add = [&](const FaultContent& subject, uint32_t count, uint32_t on_its_own) {
-    const FaultRecord record{subject, count, on_its_own, fault, now};
+    const FaultRecord record{subject, count, on_its_own, fault, now, limits};
     std::optional<std::vector<FaultRecord>> all = kept && handling_.keep ? handling_.keep(record) : std::nullopt;
     if (all)
       records_ = *std::move(all);
@@ -66,7 +76,10 @@ void PluginFaults::Count(const std::string& fault, const std::optional<FaultCont
   add(*content, 1, alone ? 1 : 0);
   uint32_t of_model = 0;
   for (const FaultRecord& record : records_)
-    if (record.content.model == content->model && record.content.content != content->model) of_model += record.count;
+    if (record.content.model == content->model && record.content.content != content->model) {
+      of_model += record.count;
+      limits.Add(record.limits);
+    }
   if (of_model >= kMostOfModel && content->content != content->model)
     add({content->model, content->model, content->model_name, "all parts"}, FaultRecord::kMost, 0);
   Judge(fault);
@@ -75,13 +88,18 @@ void PluginFaults::Count(const std::string& fault, const std::optional<FaultCont
 void PluginFaults::Judge(const std::string& fault) {
   const auto now = std::chrono::system_clock::now();
   std::set<Digest> models;
+  FaultLimits limits;
+  for (const WithoutContent& one : without_content_) limits.Add(one.limits);
   for (const FaultRecord& record : records_)
-    if (record.alone != 0 && IsRecent(record.last, now)) models.insert(record.content.model);
+    if (record.alone != 0 && IsRecent(record.last, now)) {
+      models.insert(record.content.model);
+      limits.Add(record.limits);
+    }
   const size_t faults = models.size() + without_content_.size();
   if (faults < kMostModels) return;
   given_up_ = fmt::format("failed {} times within five minutes{}: its worker process {}", faults,
                           models.size() < 2 ? "" : fmt::format(", with {} different models", models.size()), fault);
-  if (handling_.give_up) handling_.give_up(given_up_);
+  if (handling_.give_up) handling_.give_up(given_up_, limits);
 }
 
 Status PluginFaults::Check(const FaultContent& content) const {

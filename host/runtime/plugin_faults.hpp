@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/digest.hpp"
+#include "base/fault_limits.hpp"
 #include "base/status.hpp"
 
 namespace deputy::host {
@@ -32,19 +33,23 @@ struct FaultRecord {
   uint32_t alone = 0;
   std::string text;  // of the last one: "was ended by SIGSEGV"
   std::chrono::system_clock::time_point last;
+  FaultLimits limits = {};  // under which the process failed
 
   static constexpr uint32_t kMost = 2;  // after which the content is kept away
   bool is_kept_away() const { return count >= kMost; }
 };
 
-// Adds the fault to the records, of which only the latest are kept.
-void AddFault(std::vector<FaultRecord>& records, FaultRecord fault);
+// Adds the fault to the records, of which only the latest are kept. `apart`: faults under other limits remain records
+// of their own.
+void AddFault(std::vector<FaultRecord>& records, FaultRecord fault, bool apart = false);
+// Those of the records that count for processes with these limits.
+std::vector<FaultRecord> CountingWith(const std::vector<FaultRecord>& records, const FaultLimits& limits);
 
 struct FaultHandling {
-  // Gets the faults as a sentence when they were too many for any use of the plugin.
-  std::function<void(const std::string& faults)> give_up = {};
-  std::vector<FaultRecord> known = {};  // of earlier processes
-  // Keeps one more fault, and returns all that are kept; nothing where none can be.
+  // Gets the faults as a sentence when they were too many for any use of the plugin, and the limits that they had.
+  std::function<void(const std::string& faults, const FaultLimits& limits)> give_up = {};
+  std::vector<FaultRecord> known = {};  // of earlier processes, as far as they count here
+  // Keeps one more fault, and returns all that are kept and count here; nothing where none can be kept.
   std::function<std::optional<std::vector<FaultRecord>>(const FaultRecord& fault)> keep = {};
 };
 
@@ -60,7 +65,8 @@ class PluginFaults {
 
   // A fault of the worker with this content in work; none where no call had begun. `alone`: no other model was in work.
   // `kept`: also for other processes.
-  void Count(const std::string& fault, const std::optional<FaultContent>& content, bool alone, bool kept);
+  void Count(const std::string& fault, const std::optional<FaultContent>& content, bool alone, bool kept,
+             FaultLimits limits = {});
   // Whether any content is kept away; never waits.
   bool keeps_any_away() const { return keeps_any_away_.load(std::memory_order_relaxed); }
   // kPlugin for a content that is kept away.
@@ -74,7 +80,11 @@ class PluginFaults {
   const FaultHandling handling_;
   mutable std::mutex mutex_;
   std::vector<FaultRecord> records_;
-  std::deque<std::chrono::system_clock::time_point> without_content_;
+  struct WithoutContent {
+    std::chrono::system_clock::time_point time;
+    FaultLimits limits;
+  };
+  std::deque<WithoutContent> without_content_;
   std::string given_up_;
   std::atomic<bool> keeps_any_away_{false};
 };

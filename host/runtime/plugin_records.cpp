@@ -94,6 +94,7 @@ std::optional<Digest> ParseDigest(std::string_view text) {
 
 // The bytes of an entry: lines "key=value".
 constexpr size_t kMostValue = 1000;
+constexpr size_t kMostQuarantines = 16;  // of a file, under other limits each
 using Fields = std::map<std::string, std::string, std::less<>>;
 
 std::string TextOf(const Fields& fields) {
@@ -166,9 +167,11 @@ bool IsAvailable(const PluginDescription& description) {
 }  // namespace
 
 PluginRecords::PluginRecords(std::shared_ptr<Store> store, bool sandbox, const std::vector<std::string>& environment,
-                             bool reuse)
+                             bool reuse, std::chrono::milliseconds probe_timeout)
     : store_(std::move(store)),
       reuse_(reuse),
+      sandbox_(sandbox),
+      probe_timeout_(probe_timeout),
       system_(SystemDigest()),
       surroundings_(SurroundingsDigest(system_, sandbox, environment)) {}
 
@@ -212,11 +215,32 @@ PluginRecords::Kept PluginRecords::Look(const PluginFile& file, bool describe) {
 ProbeRecords::Known PluginRecords::Find(const PluginFile& file) {
   if (store_ == nullptr) return {};
   Kept kept = Look(file, reuse_);
-  const std::optional<StoredEntry> entry = store_->Find(EntryKind::kQuarantine, QuarantineKey(kept.content));
-  if (!entry) return {std::nullopt, std::move(kept.description)};
-  Fields fields = FieldsOf(entry->bytes);
-  return {InQuarantine({RejectReasonOf(fields["reason"]).value_or(RejectReason::kFailedInUse), fields["text"]}),
-          std::nullopt};
+  FaultLimits limits = FaultLimits::OfSystem(sandbox_);
+  limits.Add(FaultLimits::kProbeTimeout, static_cast<uint64_t>(probe_timeout_.count()));
+  if (std::optional<Rejection> quarantined = FindQuarantine(kept.content, limits))
+    return {std::move(quarantined), std::nullopt};
+  return {std::nullopt, std::move(kept.description)};
+}
+
+std::optional<Rejection> PluginRecords::FindInUse(const PluginFile& file, const FaultLimits& limits) {
+  if (store_ == nullptr) return std::nullopt;
+  return FindQuarantine(Look(file, false).content, limits);
+}
+
+std::vector<Fields> PluginRecords::ReadQuarantine(const Digest& key) {
+  std::vector<Fields> blocks;
+  const std::optional<StoredEntry> stored = store_->Find(EntryKind::kQuarantine, key);
+  if (!stored) return blocks;
+  std::string_view text(reinterpret_cast<const char*>(stored->bytes.data()), stored->bytes.size());
+  while (!text.empty() && blocks.size() < kMostQuarantines) blocks.push_back(FieldsOf(BytesOf(TakeBlock(text))));
+  return blocks;
+}
+
+std::optional<Rejection> PluginRecords::FindQuarantine(const Digest& content, const FaultLimits& limits) {
+  for (Fields& fields : ReadQuarantine(QuarantineKey(content)))
+    if (FaultLimits::Parse(fields["limits"]).CountsWith(limits))
+      return InQuarantine({RejectReasonOf(fields["reason"]).value_or(RejectReason::kFailedInUse), fields["text"]});
+  return std::nullopt;
 }
 
 void PluginRecords::Save(const PluginFile& file, const PluginDescription& description) {
@@ -227,16 +251,38 @@ void PluginRecords::Save(const PluginFile& file, const PluginDescription& descri
 
 Rejection PluginRecords::Quarantine(const PluginFile& file, const fs::path& path, const std::string& plugin,
                                     Rejection fault) {
+  FaultLimits limits = FaultLimits::OfSystem(sandbox_);
+  if (fault.reason == RejectReason::kProbeTimedOut)
+    limits.Add(FaultLimits::kProbeTimeout, static_cast<uint64_t>(probe_timeout_.count()));
+  return AddQuarantine(file, path, plugin, std::move(fault), limits);
+}
+
+void PluginRecords::QuarantineInUse(const PluginFile& file, const fs::path& path, const std::string& plugin,
+                                    const std::string& faults, const FaultLimits& limits) {
+  // The caller of a run had the plugin ended: other processes learn nothing from that.
+  if (!limits.Has(FaultLimits::kDeadline))
+    (void)AddQuarantine(file, path, plugin, {RejectReason::kFailedInUse, faults}, limits);
+}
+
+Rejection PluginRecords::AddQuarantine(const PluginFile& file, const fs::path& path, const std::string& plugin,
+                                       Rejection fault, const FaultLimits& limits) {
   if (store_ == nullptr) return fault;
   const Digest content = Look(file, false).content;
   const auto since =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
-  const std::string text = TextOf({{"file", path.string()},
-                                   {"plugin", plugin},
-                                   {"reason", std::string(NameOf(fault.reason))},
-                                   {"text", fault.text},
-                                   {"since", std::to_string(since.count())},
-                                   {"content", HexText(content)}});
+  std::vector<Fields> blocks = ReadQuarantine(QuarantineKey(content));
+  // Those that count nowhere else.
+  std::erase_if(blocks, [&](Fields& fields) { return limits.CountsWith(FaultLimits::Parse(fields["limits"])); });
+  if (blocks.size() >= kMostQuarantines) blocks.erase(blocks.begin());
+  blocks.push_back({{"file", path.string()},
+                    {"plugin", plugin},
+                    {"reason", std::string(NameOf(fault.reason))},
+                    {"text", fault.text},
+                    {"since", std::to_string(since.count())},
+                    {"content", HexText(content)},
+                    {"limits", limits.ToText()}});
+  std::string text;
+  for (const Fields& fields : blocks) text += TextOf(fields) + "\n";
   const std::string summary = fmt::format("{}: {}", path.filename().string(), fault.text.substr(0, kMostValue));
   const std::string failure = store_->Save(EntryKind::kQuarantine, QuarantineKey(content), summary,
                                            {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
@@ -261,7 +307,8 @@ std::pair<PluginRecords::FaultyFile, std::vector<FaultRecord>> PluginRecords::Re
                            count("count"),
                            count("alone"),
                            fields["text"],
-                           TimeOf(NumberOf(fields["last"]))});
+                           TimeOf(NumberOf(fields["last"])),
+                           FaultLimits::Parse(fields["limits"])});
   }
   return read;
 }
@@ -277,24 +324,26 @@ std::string PluginRecords::WriteFaults(const Digest& key, const FaultyFile& file
                            {"count", std::to_string(record.count)},
                            {"alone", std::to_string(record.alone)},
                            {"text", record.text},
-                           {"last", std::to_string(SecondsOf(record.last))}});
+                           {"last", std::to_string(SecondsOf(record.last))},
+                           {"limits", record.limits.ToText()}});
   const std::string summary = fmt::format("{}: {} faults", fs::path(file.file).filename().string(), records.size());
   return store_->Save(EntryKind::kFaults, key, summary, BytesOf(text));
 }
 
-std::vector<FaultRecord> PluginRecords::Faults(const PluginFile& file) {
+std::vector<FaultRecord> PluginRecords::Faults(const PluginFile& file, const FaultLimits& limits) {
   if (store_ == nullptr) return {};
-  return ReadFaults(FaultsKey(Look(file, false).content)).second;
+  return CountingWith(ReadFaults(FaultsKey(Look(file, false).content)).second, limits);
 }
 
 std::optional<std::vector<FaultRecord>> PluginRecords::AddFault(const PluginFile& file, const fs::path& path,
-                                                                const std::string& plugin, const FaultRecord& fault) {
+                                                                const std::string& plugin, const FaultRecord& fault,
+                                                                const FaultLimits& limits) {
   if (store_ == nullptr) return std::nullopt;
   const Digest content = Look(file, false).content, key = FaultsKey(content);
   std::vector<FaultRecord> records = ReadFaults(key).second;
-  host::AddFault(records, fault);
+  host::AddFault(records, fault, /*apart=*/true);
   if (!WriteFaults(key, {path.string(), plugin, content}, records).empty()) return std::nullopt;
-  return records;
+  return CountingWith(records, limits);
 }
 
 Result<std::vector<QuarantineRecord>> PluginRecords::List() {
@@ -309,15 +358,15 @@ Result<std::vector<QuarantineRecord>> PluginRecords::List() {
           records.push_back({PartKey(entry.key, fault), file.file, file.plugin,
                              std::string(NameOf(RejectReason::kFailedInUse)),
                              fmt::format("ended its worker process {} times: it {}", fault.count, fault.text),
-                             fault.last, FaultsKey(file.content) == entry.key, fault});
+                             fault.last, FaultsKey(file.content) == entry.key, fault, fault.limits});
     }
     if (entry.kind != EntryKind::kQuarantine) continue;
-    const std::optional<StoredEntry> stored = store_->Find(entry.kind, entry.key);
-    if (!stored) continue;
-    Fields fields = FieldsOf(stored->bytes);
-    const std::optional<Digest> content = ParseDigest(fields["content"]);
-    records.push_back({entry.key, fields["file"], fields["plugin"], fields["reason"], fields["text"],
-                       TimeOf(NumberOf(fields["since"])), content && QuarantineKey(*content) == entry.key});
+    for (Fields& fields : ReadQuarantine(entry.key)) {
+      const std::optional<Digest> content = ParseDigest(fields["content"]);
+      records.push_back({entry.key, fields["file"], fields["plugin"], fields["reason"], fields["text"],
+                         TimeOf(NumberOf(fields["since"])), content && QuarantineKey(*content) == entry.key,
+                         std::nullopt, FaultLimits::Parse(fields["limits"])});
+    }
   }
   std::stable_sort(records.begin(), records.end(), [](const auto& a, const auto& b) { return a.file < b.file; });
   return records;

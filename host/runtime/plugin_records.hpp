@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,24 +29,34 @@ struct QuarantineRecord {
   bool in_force = true;  // false: made by another version of the host, or before the system changed
   // Of a part of a model that is kept away from the file; the plugin itself goes on otherwise.
   std::optional<FaultRecord> part = std::nullopt;
+  FaultLimits limits = {};  // processes with larger ones run it
 };
 
 // [any-thread]
 class PluginRecords final : public ProbeRecords {
  public:
   // `reuse`: descriptions of earlier probes serve; else each is made anew. `store` may be null: then nothing is kept.
-  PluginRecords(std::shared_ptr<Store> store, bool sandbox, const std::vector<std::string>& environment, bool reuse);
+  // `probe_timeout`: of the probes that are recorded here.
+  PluginRecords(std::shared_ptr<Store> store, bool sandbox, const std::vector<std::string>& environment, bool reuse,
+                std::chrono::milliseconds probe_timeout = std::chrono::seconds(2));
 
   Known Find(const PluginFile& file) override;
   void Save(const PluginFile& file, const PluginDescription& description) override;
   Rejection Quarantine(const PluginFile& file, const std::filesystem::path& path, const std::string& plugin,
                        Rejection fault) override;
 
-  // What has ended the worker process of the file, in this version of the host and this system.
-  std::vector<FaultRecord> Faults(const PluginFile& file);
-  // Adds a fault, and returns all; nothing where it cannot be kept. Of two processes that add at once one may be lost.
+  // What has ended the worker process of the file, in this version of the host and this system, as far as it counts
+  // with these limits.
+  std::vector<FaultRecord> Faults(const PluginFile& file, const FaultLimits& limits);
+  // Adds a fault, and returns the same; nothing where it cannot be kept. Of two processes that add at once one may be
+  // lost.
   std::optional<std::vector<FaultRecord>> AddFault(const PluginFile& file, const std::filesystem::path& path,
-                                                   const std::string& plugin, const FaultRecord& fault);
+                                                   const std::string& plugin, const FaultRecord& fault,
+                                                   const FaultLimits& limits);
+  // The quarantine of the file in worker processes with these limits, for faults there.
+  std::optional<Rejection> FindInUse(const PluginFile& file, const FaultLimits& limits);
+  void QuarantineInUse(const PluginFile& file, const std::filesystem::path& path, const std::string& plugin,
+                       const std::string& faults, const FaultLimits& limits);
 
   // The quarantined files, and the parts that are kept away from files, by path.
   Result<std::vector<QuarantineRecord>> List();
@@ -69,11 +81,18 @@ class PluginRecords final : public ProbeRecords {
   // Of an entry; empty where there is none.
   std::pair<FaultyFile, std::vector<FaultRecord>> ReadFaults(const Digest& key);
   std::string WriteFaults(const Digest& key, const FaultyFile& file, const std::vector<FaultRecord>& records);
+  // Entries of the quarantine: one for all faults under other limits of a file.
+  std::vector<std::map<std::string, std::string, std::less<>>> ReadQuarantine(const Digest& key);
+  std::optional<Rejection> FindQuarantine(const Digest& content, const FaultLimits& limits);
+  Rejection AddQuarantine(const PluginFile& file, const std::filesystem::path& path, const std::string& plugin,
+                          Rejection fault, const FaultLimits& limits);
   // What is kept of the file; its content is read if need be. `describe`: with its description.
   Kept Look(const PluginFile& file, bool describe);
 
   const std::shared_ptr<Store> store_;
   const bool reuse_;
+  const bool sandbox_;
+  const std::chrono::milliseconds probe_timeout_;
   const Digest system_;        // of the kernel and the drivers of accelerators
   const Digest surroundings_;  // of all else that a description may depend on
 };

@@ -19,12 +19,18 @@ namespace {
 
 constexpr size_t kFewestDigits = 6;  // of a key
 
+// With the limits of the configuration, without which it is run.
+std::string ReasonOf(const host::QuarantineRecord& record) {
+  const std::string limits = record.limits.Describe();
+  return limits.empty() ? record.text : record.text + "; this counts only with " + limits;
+}
+
 QuarantinedPlugin Report(const host::QuarantineRecord& record) {
   return {host::HexText(record.key),
           record.file.string(),
           record.plugin,
           record.reason,
-          record.text,
+          ReasonOf(record),
           record.since,
           record.in_force,
           record.part ? host::Printable(record.part->content.part) : "",

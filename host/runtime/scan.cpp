@@ -62,7 +62,7 @@ std::vector<std::string> UsersOf(const std::string& id, const Config& config) {
 std::string SandboxOf(const Manifest& manifest, const Config& config) {
   const SandboxLevel level = AvailableSandbox();
   if (!*config.plugins.sandbox || (level.landlock == 0 && !level.seccomp)) return "user";
-  return HasAccelerator(manifest.devices) ? "gpu" : "cpu";
+  return AcceleratorsHere(manifest.devices).empty() ? "cpu" : "gpu";
 }
 
 PluginDelegateReport ReportDelegate(const DelegateDescription& description, const Config& config) {
@@ -110,7 +110,8 @@ std::vector<std::string> EnvironmentOf(const Config& config) {
 }
 
 std::shared_ptr<PluginRecords> RecordsOf(const Config& config, bool reuse) {
-  return std::make_shared<PluginRecords>(OpenStore(config), *config.plugins.sandbox, EnvironmentOf(config), reuse);
+  return std::make_shared<PluginRecords>(OpenStore(config), *config.plugins.sandbox, EnvironmentOf(config), reuse,
+                                         std::chrono::ceil<std::chrono::milliseconds>(*config.plugins.probe_timeout));
 }
 
 ScanOptions MakeScanOptions(const Context::State& state) {

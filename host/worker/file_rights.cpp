@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <glob.h>
 #include <linux/landlock.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,7 +15,6 @@
 #include <string_view>
 
 #include "base/file.hpp"
-#include "plugin/discovery/device_names.hpp"
 
 namespace deputy::host {
 namespace {
@@ -80,17 +78,8 @@ void AllowLibraries(Ruleset& rules) {
 }
 
 void AllowDevices(Ruleset& rules, const std::vector<std::string>& devices) {
-  for (const std::string& device : devices) {
-    if (!IsAccelerator(device)) continue;
-    glob_t found{};
-    if (glob(("/dev/" + device).c_str(), GLOB_NOSORT, nullptr, &found) == 0)
-      for (size_t i = 0; i < found.gl_pathc; ++i) {
-        struct stat about {};
-        if (lstat(found.gl_pathv[i], &about) == 0 && S_ISCHR(about.st_mode))
-          rules.Allow(found.gl_pathv[i], LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | kDeviceControl);
-      }
-    globfree(&found);
-  }
+  for (const std::string& device : devices)
+    rules.Allow("/dev/" + device, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | kDeviceControl);
   for (const char* path : {"/sys", "/proc/driver", "/proc/devices", "/etc/OpenCL", "/etc/vulkan"})
     rules.Allow(path, kRead);
   // Drivers list what is there; no right to open it.
@@ -117,7 +106,7 @@ std::string RestrictFiles(int version, const fs::path& plugin, const std::vector
   for (const char* path : {"/dev/zero", "/dev/random", "/dev/urandom"}) rules.Allow(path, LANDLOCK_ACCESS_FS_READ_FILE);
   rules.Allow(plugin.parent_path(), kRead);
   AllowLibraries(rules);
-  if (HasAccelerator(devices)) AllowDevices(rules, devices);
+  if (!devices.empty()) AllowDevices(rules, devices);
   return rules.Enforce() ? "" : fmt::format("cannot restrict files: {}", strerror(errno));
 }
 

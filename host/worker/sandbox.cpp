@@ -68,10 +68,11 @@ std::string DropCapabilities() {
   return fmt::format("cannot give up capabilities: {}", strerror(errno));
 }
 
-std::string GiveUpRights(const std::filesystem::path& plugin, const std::vector<std::string>& devices) {
+std::string GiveUpRights(const std::filesystem::path& plugin, const std::vector<std::string>& names) {
   // Without it an unprivileged process may not restrict itself, and a set-user-ID program would undo it.
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return fmt::format("cannot give up privileges: {}", strerror(errno));
-  const bool has_devices = HasAccelerator(devices);
+  const std::vector<std::string> devices = AcceleratorsHere(names);
+  const bool has_devices = !devices.empty();
   LimitWhatTheKernelHolds(has_devices);
   OfferFirst();
   const SandboxLevel level = AvailableSandbox();
@@ -82,6 +83,7 @@ std::string GiveUpRights(const std::filesystem::path& plugin, const std::vector<
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return fmt::format("cannot be protected: {}", strerror(errno));
   SystemCallRights rights;
   rights.devices = has_devices;
+  rights.commands = CommandsOf(devices);
   rights.files_are_limited = level.landlock > 0;
   rights.report = kWorkerSandboxFd;
   rlimit data{};

@@ -16,8 +16,8 @@ namespace deputy::host {
 //   and
 //     what the kernel says of the memory of this process, the CPUs and the memory of the system;
 //   to write: /dev/null, full;
-//   with `devices`, names or patterns below /dev, also the character devices of these names, and to read what drivers
-//     need (/sys, /proc/driver, the loaders' lists in /etc).
+//   with `devices`, names or patterns below /dev, also the accelerators of these names, where there are any, with the
+//     commands of their drivers, and to read what drivers need (/sys, /proc/driver, the loaders' lists in /etc).
 // It can no longer start or signal a process, open or connect a socket, change how it is scheduled or limited, or what
 // belongs to other processes, and has no capability, also where its user is root. No process of its user may trace it.
 // Where the kernel has no Landlock or no filters, what it has is used (AvailableSandbox()).

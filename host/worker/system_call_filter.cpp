@@ -6,8 +6,10 @@
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,6 +26,7 @@
 
 #include "base/file.hpp"
 #include "base/refused_calls.hpp"
+#include "plugin/discovery/device_names.hpp"
 #include "worker/system_calls.hpp"
 
 namespace deputy::host {
@@ -127,28 +130,92 @@ void AllowFiles(Filter& filter, const SystemCallRights& rights) {
   filter.Allow(SCMP_SYS(sendto), Argument(4, SCMP_CMP_EQ, 0));  // without an address
 }
 
+// The commands of CommandsOf() with this byte.
+void AllowCommands(Filter& filter, unsigned char letter) {
+  constexpr uint64_t kLetter = 0xff00, kNumber = 0xff;
+  const uint64_t named = static_cast<uint64_t>(letter) << 8;
+  const auto allow = [&](uint64_t mask, uint64_t bits) {
+    filter.Allow(SCMP_SYS(ioctl), Argument(1, SCMP_CMP_MASKED_EQ, kLetter | mask, named | bits));
+  };
+  switch (letter) {
+    case kPlainCommands: {
+      constexpr uint64_t kInitialize = 0x30000001, kDeinitialize = 0x30000002;
+      for (const uint64_t command : {uint64_t{3}, kInitialize, kDeinitialize})
+        filter.Allow(SCMP_SYS(ioctl), IsInt(1, command));
+      for (uint64_t first = 4; first <= kNumber; first *= 2) allow(kLow & ~kLetter & ~(first - 1), first);
+      return;
+    }
+    case kHailoTransfers:
+      // The size of the argument is in 14 bits; an int or a long has one of two of them.
+      for (unsigned bit = 0; bit < 14; ++bit)
+        if (1u << bit != sizeof(int) && 1u << bit != sizeof(long)) allow(1u << (16 + bit), 1u << (16 + bit));
+      return;
+    case kRockchipCommands: return allow(0xf0, 0);
+    default: allow(0, 0);
+  }
+}
+
 void AllowDeviceControl(Filter& filter, const SystemCallRights& rights) {
   constexpr uint64_t kGetAttributes = 0x5401, kGetWindow = 0x5413;  // TCGETS, TIOCGWINSZ
   constexpr uint64_t kOfDescriptors[] = {kGetAttributes, kGetWindow, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX};
-  // Drivers use numbers whose second byte is a letter of theirs; those of terminals and sockets are not among them.
-  constexpr uint64_t kTerminals = 0x54, kSockets = 0x89;
   for (const uint64_t command : kOfDescriptors) filter.Allow(SCMP_SYS(ioctl), IsInt(1, command));
-  if (!rights.devices) return;
-  // Any other letter differs from the one in a bit and from the other in a bit, which may be the same.
-  for (unsigned i = 0; i < 8; ++i)
-    for (unsigned j = 0; j < 8; ++j) {
-      const uint64_t mask = 1u << i | 1u << j;
-      const uint64_t bits = (~kTerminals & 1u << i) | (~kSockets & 1u << j);
-      if (((kTerminals ^ bits) & 1u << i) == 0 || ((kSockets ^ bits) & 1u << j) == 0) continue;
-      filter.Allow(SCMP_SYS(ioctl), Argument(1, SCMP_CMP_MASKED_EQ, mask << 8, bits << 8));
+  // Also the descriptors of files take commands, whoever opened them: a list, for a file system has its own letters.
+  for (const char letter : rights.commands) AllowCommands(filter, static_cast<unsigned char>(letter));
+}
+
+// To this process, but for the two that no handler sees: they look as if another process had sent them.
+void AllowSignals(Filter& filter) {
+  static_assert(SIGKILL == 9 && SIGSTOP == 19);
+  constexpr struct {
+    uint64_t first, count;  // a power of two, of which the first is a multiple
+  } kSignals[] = {{0, 8}, {8, 1}, {10, 2}, {12, 4}, {16, 2}, {18, 1}, {20, 4}, {24, 8}, {32, 32}, {64, 1}};
+  constexpr struct {
+    int call;
+    unsigned signal;  // the argument
+  } kCalls[] = {
+      {SCMP_SYS(kill), 1}, {SCMP_SYS(tgkill), 2}, {SCMP_SYS(rt_sigqueueinfo), 1}, {SCMP_SYS(rt_tgsigqueueinfo), 2}};
+  const auto own = static_cast<uint64_t>(getpid());
+  for (const auto& [call, signal] : kCalls)
+    for (const auto& [first, count] : kSignals)
+      filter.Allow(call, IsInt(0, own), Argument(signal, SCMP_CMP_MASKED_EQ, kLow & ~(count - 1), first));
+}
+
+// Those of the system, and the times of this process. A negative number names a process or a thread, above three bits
+// that say which of its times.
+void AllowClocks(Filter& filter) {
+  constexpr uint64_t kNegative = 0x80000000u, kProcess = kLow & ~uint64_t{7};
+  const uint64_t own = ~static_cast<uint64_t>(getpid()) << 3 & kProcess, zero = kProcess;
+  const auto allow = [&](int call, auto... more) {
+    filter.Allow(call, Lacks(0, kNegative), more...);
+    for (const uint64_t process : {own, zero})
+      filter.Allow(call, Argument(0, SCMP_CMP_MASKED_EQ, kProcess, process), more...);
+  };
+  for (const int call : {SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres), SCMP_SYS(clock_nanosleep)}) allow(call);
+  // With the signal of alarms alone: any other is in memory, where a filter cannot see that it is SIGKILL.
+  allow(SCMP_SYS(timer_create), Argument(1, SCMP_CMP_EQ, 0));
+}
+
+// How this process is scheduled, and its session. The host lets calls about single threads pass (RefusedCalls); without
+// it the C library's own must pass for any number.
+void AllowReadingOwnProcess(Filter& filter, bool listens) {
+  for (const uint64_t process : {uint64_t{0}, static_cast<uint64_t>(getpid())}) {
+    for (const int call :
+         {SCMP_SYS(getpgid), SCMP_SYS(getsid), SCMP_SYS(sched_getattr), SCMP_SYS(sched_rr_get_interval)})
+      filter.Allow(call, IsInt(0, process));
+    filter.Allow(SCMP_SYS(getpriority), IsInt(0, PRIO_PROCESS), IsInt(1, process));
+  }
+  for (const int call : {SCMP_SYS(sched_getaffinity), SCMP_SYS(sched_getscheduler), SCMP_SYS(sched_getparam)}) {
+    if (!listens) {
+      filter.Allow(call);
+      continue;
     }
+    for (const uint64_t process : {uint64_t{0}, static_cast<uint64_t>(getpid())}) filter.Allow(call, IsInt(0, process));
+  }
 }
 
 // What is needed for this process, and refused for others.
 void AllowOwnProcess(Filter& filter, const SystemCallRights& rights) {
   const auto own = static_cast<uint64_t>(getpid());
-  for (const int call : {SCMP_SYS(kill), SCMP_SYS(tgkill), SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo)})
-    filter.Allow(call, IsInt(0, own));
   for (const int call : {SCMP_SYS(sched_setaffinity), SCMP_SYS(move_pages)}) filter.Allow(call, IsInt(0, 0));
   if (rights.devices) filter.Allow(SCMP_SYS(kcmp), IsInt(0, own), IsInt(1, own));
   for (const uint64_t process : {uint64_t{0}, own})  // limits are read, not set
@@ -197,6 +264,9 @@ int MakeProgram(const SystemCallRights& rights, bool listens, std::vector<sock_f
   AllowMemory(filter, rights);
   AllowFiles(filter, rights);
   AllowDeviceControl(filter, rights);
+  AllowSignals(filter);
+  AllowClocks(filter);
+  AllowReadingOwnProcess(filter, listens);
   AllowOwnProcess(filter, rights);
   // The C library's own try for each thread, of which no plugin needs to hear.
   filter.Fail(SCMP_SYS(clone3), ENOSYS);

@@ -6,7 +6,8 @@
 namespace deputy::host {
 
 struct SystemCallRights {
-  bool devices = false;           // the plugin uses accelerators
+  bool devices = false;           // the plugin uses accelerators that are there
+  std::string commands = {};      // of their drivers: CommandsOf()
   bool memory_limit = false;      // the memory of the process is limited
   bool files_are_limited = true;  // by Landlock; else no file can be opened for writing, but with `devices`
   int report = -1;                // socket on which the host takes the listener (RefusedCalls); closed on return

@@ -14,18 +14,15 @@ inline constexpr int kAllowedCalls[] = {
     SCMP_SYS(futex), SCMP_SYS(futex_waitv), SCMP_SYS(set_robust_list), SCMP_SYS(set_tid_address), SCMP_SYS(rseq),
     SCMP_SYS(gettid), SCMP_SYS(getcpu), SCMP_SYS(sched_yield), SCMP_SYS(arch_prctl), SCMP_SYS(exit),
     SCMP_SYS(exit_group), SCMP_SYS(restart_syscall), SCMP_SYS(wait4), SCMP_SYS(waitid),
-    // How threads are scheduled, to be read.
-    SCMP_SYS(sched_getaffinity), SCMP_SYS(sched_getscheduler), SCMP_SYS(sched_getparam), SCMP_SYS(sched_getattr),
-    SCMP_SYS(sched_get_priority_max), SCMP_SYS(sched_get_priority_min), SCMP_SYS(sched_rr_get_interval),
-    SCMP_SYS(getpriority),
+    // How threads can be scheduled.
+    SCMP_SYS(sched_get_priority_max), SCMP_SYS(sched_get_priority_min),
     // Signals within the process.
     SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(rt_sigpending),
     SCMP_SYS(rt_sigsuspend), SCMP_SYS(rt_sigtimedwait), SCMP_SYS(sigaltstack), SCMP_SYS(signalfd), SCMP_SYS(signalfd4),
     SCMP_SYS(pause),
     // Time.
-    SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres), SCMP_SYS(clock_nanosleep), SCMP_SYS(nanosleep),
-    SCMP_SYS(gettimeofday), SCMP_SYS(time), SCMP_SYS(times), SCMP_SYS(alarm), SCMP_SYS(getitimer), SCMP_SYS(setitimer),
-    SCMP_SYS(timer_create), SCMP_SYS(timer_settime), SCMP_SYS(timer_gettime), SCMP_SYS(timer_getoverrun),
+    SCMP_SYS(nanosleep), SCMP_SYS(gettimeofday), SCMP_SYS(time), SCMP_SYS(times), SCMP_SYS(alarm), SCMP_SYS(getitimer),
+    SCMP_SYS(setitimer), SCMP_SYS(timer_settime), SCMP_SYS(timer_gettime), SCMP_SYS(timer_getoverrun),
     SCMP_SYS(timer_delete), SCMP_SYS(timerfd_create), SCMP_SYS(timerfd_settime), SCMP_SYS(timerfd_gettime),
     // To wait.
     SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(select), SCMP_SYS(pselect6), SCMP_SYS(epoll_create),
@@ -43,9 +40,8 @@ inline constexpr int kAllowedCalls[] = {
     SCMP_SYS(recvmsg), SCMP_SYS(sendmsg),
     // What the process is, and the system.
     SCMP_SYS(getpid), SCMP_SYS(getppid), SCMP_SYS(getuid), SCMP_SYS(geteuid), SCMP_SYS(getgid), SCMP_SYS(getegid),
-    SCMP_SYS(getresuid), SCMP_SYS(getresgid), SCMP_SYS(getgroups), SCMP_SYS(getpgrp), SCMP_SYS(getpgid),
-    SCMP_SYS(getsid), SCMP_SYS(capget), SCMP_SYS(umask), SCMP_SYS(uname), SCMP_SYS(sysinfo), SCMP_SYS(getrandom),
-    SCMP_SYS(getrusage), SCMP_SYS(getrlimit)};
+    SCMP_SYS(getresuid), SCMP_SYS(getresgid), SCMP_SYS(getgroups), SCMP_SYS(getpgrp), SCMP_SYS(umask), SCMP_SYS(uname),
+    SCMP_SYS(sysinfo), SCMP_SYS(getrandom), SCMP_SYS(getrusage), SCMP_SYS(getrlimit)};
 
 // With devices, also memory that their drivers read without help of the processor.
 inline constexpr int kAllowedWithDevices[] = {SCMP_SYS(mlock), SCMP_SYS(mlock2), SCMP_SYS(munlock), SCMP_SYS(mlockall),

@@ -39,7 +39,7 @@ EXPECTED = {
     "half_answer": ("entry.tables", "ended the process with exit status 0 in dlopen"),
     "garbage_answer": ("entry.tables", "it wrote to stdout"),
     "prints_a_lot": ("entry.tables", "it wrote to stdout"),
-    "killed_in_constructor": ("host.scan", "was ended by SIGKILL while it was loaded"),
+    "killed_in_constructor": ("host.scan", "crashed with SIGABRT while it was loaded"),
     "static_tls": ("host.scan", "cannot allocate memory in static TLS block"),
     "hang_in_constructor": ("entry.tables", "did not finish within 3 s; in dlopen"),
     "fork_in_constructor": ("entry.tables", "did not finish within 3 s; in dlopen"),

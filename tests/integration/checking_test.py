@@ -39,6 +39,17 @@ class Checking(unittest.TestCase):
         return subprocess.run([ARGS.deputy, "run", self.model, "--config", self.config, *arguments], env=environment,
                               capture_output=True, text=True, timeout=100)  # fmt: skip
 
+    def test_R204_a_plugin_that_no_lock_lists_is_loaded_with_a_warning(self):
+        warning = "writes_inputs.so: runs in this process, although no lock lists it, because its calls are checked"
+        self.assertNotIn("runs in this process", self.run_model().stderr)
+        for how in ({"check": "1"}, {"set": "debug.check=true"}):
+            arguments = ["--set", how.pop("set")] if "set" in how else []
+            self.assertIn(warning, self.run_model(*arguments, **how).stderr)
+            listed = subprocess.run(["sha256sum", "writes_inputs.so"], cwd=self.scratch, capture_output=True, check=True)
+            (self.scratch / "SHA256SUMS").write_bytes(listed.stdout)
+            self.assertNotIn("runs in this process", self.run_model(*arguments, **how).stderr)
+            (self.scratch / "SHA256SUMS").unlink()
+
     def test_it_is_off_unless_asked_for(self):
         for check in (None, "0"):
             done = self.run_model(check=check)

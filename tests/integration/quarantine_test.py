@@ -7,6 +7,7 @@
 import argparse
 import json
 import os
+import resource
 import shutil
 import struct
 import subprocess
@@ -36,21 +37,22 @@ class Quarantine(unittest.TestCase):
         shutil.copy(Path(ARGS.fixtures) / f"{fixture}.so", file)
         return file
 
-    def deputy(self, *arguments, delegates="", status=0, **variables):
+    def deputy(self, *arguments, delegates="", status=0, plugins="", prepare=None, **variables):
         config = self.scratch / "c.yaml"
-        config.write_text(f"version: 1\nplugins: {{paths: [{self.plugins}], probe_timeout: {SECONDS}s}}\n"
+        config.write_text(f"version: 1\nplugins: {{paths: [{self.plugins}], probe_timeout: {SECONDS}s{plugins}}}\n"
                           f"cache: {{dir: {self.scratch}/cache}}\nlog: {{level: debug}}\n"
                           f"delegates: [{delegates}]\n")  # fmt: skip
         environment = {k: v for k, v in os.environ.items() if not k.startswith("FIXTURE_")}
         done = subprocess.run([ARGS.deputy, *map(str, arguments), "--config", config],
-                              env={**environment, **variables}, capture_output=True, text=True, timeout=60)  # fmt: skip
+                              env={**environment, **variables}, capture_output=True, text=True, timeout=60,
+                              preexec_fn=prepare)  # fmt: skip
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 
-    def scan(self):
+    def scan(self, **how):
         """What a scan that runs every plugin reports, by file name, and the seconds that it took."""
         begin = time.monotonic()
-        listing = json.loads(self.deputy("plugins", "--probe", "--json").stdout)
+        listing = json.loads(self.deputy("plugins", "--probe", "--json", **how).stdout)
         return {Path(plugin["file"]).name: plugin for plugin in listing["plugins"]}, time.monotonic() - begin
 
     def listed(self):
@@ -109,8 +111,27 @@ class Quarantine(unittest.TestCase):
 
     def test_a_probe_that_the_system_ends_is_no_fault(self):
         self.add("killed_in_constructor")
-        self.assertEqual(self.scan()[0]["killed_in_constructor.so"]["rule"], "probe-killed")
+        scan, _ = self.scan(plugins=", sandbox: false")
+        self.assertEqual(scan["killed_in_constructor.so"]["rule"], "probe-killed")
         self.assertEqual(self.listed(), [])
+
+    def test_R200_a_plugin_cannot_pass_off_its_end_as_that_of_the_system(self):
+        self.add("killed_in_constructor")
+        self.assertEqual(self.scan()[0]["killed_in_constructor.so"]["rule"], "probe-crashed")
+        self.deputy("quarantine", "clear", "--all")
+        self.add("misbehaves")
+        model = self.model(["Relu", "Tanh"] * 2, "bad")
+        for way in ("signal", "group", "old_call", "high_bits", "queue", "thread_queue", "timer", "limit"):
+            with self.subTest(way):
+                self.deputy("quarantine", "clear", "--all")
+                for _ in range(2):
+                    log = self.deputy("run", model, "--repeat", "3", delegates=MISBEHAVES,
+                                      FIXTURE_FAULT=f"execute:kill_{way}").stderr  # fmt: skip
+                    self.assertNotIn("SIGKILL", log)
+                (kept,) = {part["model"] for part in self.listed()}
+                self.assertEqual(kept, "bad.onnx")
+                self.assertEqual(self.owner(model), "cpu")
+
 
     def test_a_cleared_plugin_is_run_again(self):
         self.add("hang_in_init")
@@ -151,9 +172,9 @@ class Quarantine(unittest.TestCase):
     def run_faulty(self, model, stage="execute", **variables):
         return self.deputy("run", model, "--repeat", "3", delegates=MISBEHAVES, FIXTURE_FAULT=f"{stage}:segv", **variables)
 
-    def owner(self, model):
+    def owner(self, model, delegates=MISBEHAVES, **how):
         """The delegate of the first node, where the plugin has no fault."""
-        listing = self.deputy("partition", model, "--json", delegates=MISBEHAVES)
+        listing = self.deputy("partition", model, "--json", delegates=delegates, **how)
         return json.loads(listing.stdout)["nodes"][0]["delegate"]
 
     def test_R159_one_model_that_kills_the_plugin_is_kept_away_and_others_run(self):
@@ -227,6 +248,82 @@ class Quarantine(unittest.TestCase):
         for _ in range(3):
             self.deputy("run", model, "--timeout", "50ms", delegates=MISBEHAVES, FIXTURE_FAULT="execute:spin", status=5)
         self.assertEqual(self.listed(), [])
+
+    def models(self):
+        return [self.model(["Relu"] * (number + 1), f"m{number}") for number in range(3)]
+
+    def quarantine(self, fault, limits, **how):
+        """Three models with which the plugin fails under these limits, and the reason that is listed then."""
+        entry = f"{{name: misbehaves, isolation: process{limits}}}"
+        for model in self.models():
+            self.deputy("run", model, "--repeat", "2", delegates=entry, FIXTURE_FAULT=fault, **how)
+        (kept,) = (part for part in self.listed() if part["part"] == "")
+        self.assertEqual(self.owner(self.model(["Relu"] * 4, "other"), entry, **how), "cpu")
+        return kept["reason"]
+
+    def test_R203_a_limit_of_one_configuration_quarantines_for_no_larger_one(self):
+        self.add("misbehaves")
+        for fault, limits, reason, larger in (
+                ("execute:slow", ", timeout: 10ms", "this counts only with timeout of 10 ms or less",
+                 ("", ", timeout: 20s", ", timeout: none")),
+                ("execute:allocate", ", memory_limit: 300MB", "this counts only with memory_limit of 300 MB or less",
+                 ("", ", memory_limit: 2GB"))):  # fmt: skip
+            with self.subTest(limits):
+                self.deputy("quarantine", "clear", "--all")
+                self.assertIn(reason, self.quarantine(fault, limits))
+                for others in larger:
+                    entry = f"{{name: misbehaves, isolation: process{others}}}"
+                    for model in self.models():
+                        self.assertEqual(self.owner(model, entry), "misbehaves")
+                    done = self.deputy("run", self.models()[0], delegates=entry, FIXTURE_FAULT=fault)
+                    self.assertNotIn("was started again", done.stderr)
+                # The plugin is not used, and says why, where the limit is that one or a smaller one.
+                required = f"{{name: misbehaves, isolation: process, required: true{limits}}}"
+                done = self.deputy("run", self.models()[0], delegates=required, status=4)
+                self.assertIn("failed-in-use", done.stderr)
+                self.assertIn("quarantined", done.stderr)
+        # Faults without a limit of time count with any.
+        self.deputy("quarantine", "clear", "--all")
+        self.assertNotIn("this counts only", self.quarantine("execute:segv", ""))
+        self.assertEqual(self.owner(self.models()[0], "{name: misbehaves, isolation: process, timeout: 20s}"), "cpu")
+
+    def test_R203_limits_of_the_system_and_the_sandbox_quarantine_for_no_larger_ones(self):
+        self.add("misbehaves")
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        fewer = {"prepare": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, hard) - 100, hard))}
+        self.quarantine("execute:segv", "", **fewer)
+        self.assertEqual(self.owner(self.models()[0]), "misbehaves")
+        self.deputy("quarantine", "clear", "--all")
+        self.quarantine("execute:segv", "")
+        self.assertEqual(self.owner(self.models()[0], **fewer), "cpu")
+        self.assertEqual(self.owner(self.models()[0], plugins=", sandbox: false"), "misbehaves")
+
+    def test_R203_quarantines_under_several_limits_are_kept_side_by_side(self):
+        self.add("misbehaves")
+        self.quarantine("execute:slow", ", timeout: 10ms")
+        self.deputy("quarantine", "ls")
+        entry = "{name: misbehaves, isolation: process, memory_limit: 300MB}"
+        for model in self.models():
+            self.deputy("run", model, "--repeat", "2", delegates=entry, FIXTURE_FAULT="execute:allocate")
+        reasons = [part["reason"] for part in self.listed() if part["part"] == ""]
+        self.assertEqual(len(reasons), 2, reasons)
+        slow = "{name: misbehaves, isolation: process, timeout: 10ms}"
+        for quarantined in (entry, slow):
+            self.assertEqual(self.owner(self.model(["Relu"] * 5, "other"), quarantined), "cpu")
+        self.assertEqual(self.owner(self.models()[0]), "misbehaves")
+        self.deputy("quarantine", "clear", "misbehaves.so")
+        self.assertEqual(self.listed(), [])
+
+    def test_R203_a_short_limit_of_probes_quarantines_for_no_longer_one(self):
+        file = self.add("hang_in_init")
+        rule = lambda listing: json.loads(listing.stdout)["plugins"][0]["rule"]  # noqa: E731
+        probe = ("plugins", "--probe", "--json")
+        self.assertEqual(rule(self.deputy(*probe, FIXTURE_SLEEP="4")), "probe-timed-out")
+        self.assertIn("this counts only with probe_timeout of 2500 ms or less",
+                      " ".join(self.deputy("quarantine", "why", file.name).stdout.split()))
+        self.assertNotEqual(rule(self.deputy(*probe, "--set", "plugins.probe_timeout=50s", FIXTURE_SLEEP="4")),
+                            "probe-timed-out")
+        self.assertEqual(rule(self.deputy(*probe, FIXTURE_SLEEP="4")), "probe-timed-out")
 
     def test_a_plugin_that_fails_again_and_again_without_a_model_is_quarantined(self):
         self.add("misbehaves")

@@ -9,9 +9,9 @@
 namespace deputy {
 
 // A file is quarantined when it crashed, hung, ended the process or garbled its answer in the helper process that runs
-// plugins first, and when its worker process failed with three different models within five minutes. A part of a model
-// with which the worker process ended twice is kept away from the file, which goes on with all else. Both stay so until
-// the file, the version of Deputy, the kernel or an accelerator's driver changes.
+// plugins first, and when its worker process failed with three models within five minutes; a part of a model with which
+// that ended twice is kept away from it. Both hold where limits (time, memory) are not larger than those of the faults,
+// until the file, the version of Deputy, the kernel or an accelerator's driver changes.
 struct QuarantinedPlugin {
   std::string key;     // 64 hexadecimal digits: the name of its entry in the cache
   std::string file;    // the path where it was found; another file of the same bytes is quarantined as well

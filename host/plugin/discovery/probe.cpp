@@ -91,13 +91,13 @@ std::string SignalName(int signal) {
   return name == nullptr ? fmt::format("signal {}", signal) : fmt::format("SIG{}", name);
 }
 
-// The time for which a process could have run and did not, if that is why it is late: it had less than a quarter of the
-// time, and waited for more. As the kernel counts it for the first thread; 0 where it does not.
+// The time for which a process could have run and did not, if that is why it is late: all of its threads had less than
+// a quarter of the time, and the first one waited for more, as the kernel counts it; 0 where it does not.
 std::chrono::nanoseconds StarvedFor(pid_t probe, std::chrono::milliseconds timeout) {
   std::ifstream file(fmt::format("/proc/{}/schedstat", probe));
-  uint64_t ran = 0, waited = 0;
-  if (!(file >> ran >> waited)) return {};
-  const std::chrono::nanoseconds used(ran), lost(waited);
+  uint64_t ran_first = 0, waited = 0;
+  if (!(file >> ran_first >> waited)) return {};
+  const std::chrono::nanoseconds used = ProcessorTimeOf(probe), lost(waited);
   return used < timeout / 4 && lost > timeout / 4 ? lost : std::chrono::nanoseconds(0);
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "isolation/run_limit.hpp"
 #include "support/every_call.hpp"
 #include "support/process_state.hpp"
 #include "support/sent_messages.hpp"
@@ -84,6 +85,7 @@ bool IsAsBefore(const ProcessState& before, ProcessState& now) {
 
 struct Attacked {
   std::string fault;  // why the worker was ended; empty: it was not, by a fault of its own
+  FaultLimits limits;
   std::set<std::string> failed;
   std::string message;  // of the first call that failed
   std::vector<float> output;
@@ -163,6 +165,7 @@ class Attacks : public ::testing::Test {
       attacked.output = every.output();
     }
     attacked.fault = plugin_->link().OwnFault();
+    attacked.limits = plugin_->link().fault_limits();
     Timed(milliseconds(2000), "end", [&] { plugin_.reset(); });  // the worker has this time to end by itself
     return attacked;
   }
@@ -200,6 +203,59 @@ TEST_F(Attacks, R162_SlowFrameOnTheControlSocketHoldsUpNoCallAndNoEnd) {
   EXPECT_TRUE(attacked.failed.empty()) << attacked.message;
   EXPECT_EQ(Attack("child_floods_control", Function::kCompile).fault, "ended with exit status 3");
   EXPECT_EQ(Attack("child_keeps_channel", Function::kCompile).fault, "ended with exit status 3");
+}
+
+// By the host, and not by another process.
+TEST_F(Attacks, R200_AWorkerThatClosesItsConnectionIsEndedForThat) {
+  LimitCalls(kLong);
+  ExpectFault("closes_control", Function::kCompile, "closed its connection to the host and did not end", kLong);
+}
+
+TEST_F(Attacks, R203_AFaultHasTheLimitThatEndedTheWorker) {
+  options_.memory_limit = 1000'000'000;
+  const auto limits_of = [this](const std::string& attack, Function function, milliseconds most = kLimit) {
+    return Attack(attack, function, most).limits;
+  };
+  const FaultLimits of_call = limits_of("slow_return", Function::kCompile);
+  const FaultLimits of_run = limits_of("slow_return", Function::kExecute);
+  const FaultLimits of_steps = limits_of("slow_progress", Function::kCompile, kTotal);
+  const FaultLimits of_bytes = limits_of("early", Function::kCompile);
+  for (const auto& [limits, name] : {std::pair(of_call, FaultLimits::kCallTimeout),
+                                     {of_run, FaultLimits::kTimeout},
+                                     {of_steps, FaultLimits::kCallTimeoutTotal},
+                                     {of_bytes, FaultLimits::kMemory}}) {
+    EXPECT_TRUE(limits.Has(name)) << name << ": " << limits.ToText();
+    EXPECT_TRUE(limits.Has(FaultLimits::kMemory)) << limits.ToText();
+    for (const std::string_view other :
+         {FaultLimits::kCallTimeout, FaultLimits::kTimeout, FaultLimits::kCallTimeoutTotal, FaultLimits::kAutomatic})
+      EXPECT_EQ(limits.Has(other), other == name) << limits.ToText();
+    EXPECT_TRUE(limits.CountsWith(LimitsOf(options_))) << limits.ToText();
+  }
+  const FaultLimits all[] = {of_call, of_run, of_steps, of_bytes};
+  const auto counting = [&](const RemotePluginOptions& options) {
+    std::vector<bool> counts;
+    for (const FaultLimits& limits : all) counts.push_back(limits.CountsWith(LimitsOf(options)));
+    return counts;
+  };
+  RemotePluginOptions other = options_;
+  other.run_timeout = 2 * kLimit;
+  EXPECT_EQ(counting(other), (std::vector<bool>{true, false, true, true}));
+  other.run_timeout = kAutomaticTimeout;  // 5 s and more
+  EXPECT_EQ(counting(other), (std::vector<bool>{true, false, true, true}));
+  other.run_timeout = milliseconds(0);  // none
+  EXPECT_EQ(counting(other), (std::vector<bool>{true, false, true, true}));
+  other = options_;
+  other.call_timeout = 2 * kLimit;
+  EXPECT_EQ(counting(other), (std::vector<bool>{false, true, true, true}));
+  other = options_;
+  other.call_timeout_total = 2 * kTotal;
+  EXPECT_EQ(counting(other), (std::vector<bool>{true, true, false, true}));
+  other = options_;
+  other.memory_limit = 0;
+  EXPECT_EQ(counting(other), std::vector<bool>(4, false));
+  other = options_;
+  other.sandbox = false;
+  EXPECT_EQ(counting(other), std::vector<bool>(4, false));
 }
 
 TEST_F(Attacks, R162_LimitOfARunHoldsForTheRegionOfItsInputs) {

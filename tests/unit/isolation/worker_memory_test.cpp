@@ -10,6 +10,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include "isolation/shared_memory.hpp"
@@ -117,6 +118,20 @@ TEST(WorkerMemory, R168_WhatAProcessHoldsIsSeenWithoutItsHelp) {
   EXPECT_EQ(large.Look(), "");
   EXPECT_EQ(none.Look(), "");
   EXPECT_TRUE(none.Take(UINT64_MAX).ok());
+}
+
+TEST(WorkerMemory, R200_AProcessThatTheSystemEndedForItsOwnMemoryIsToBlame) {
+  EXPECT_EQ(WhyKilled(51 * kMegabyte, 100 * kMegabyte, true),
+            "was ended by SIGKILL, for it held 53 MB of memory, and the system lacked some");
+  EXPECT_EQ(WhyKilled(50 * kMegabyte, 100 * kMegabyte, true), "");
+  EXPECT_EQ(WhyKilled(99 * kMegabyte, 100 * kMegabyte, false), "");  // another process sent the signal
+  std::istringstream counters("nr_free_pages 17\noom_kill 3\nnuma_hit 5\n");
+  EXPECT_EQ(CountOfEnded(counters), 3u);
+  const Holder holder(kMegabyte);
+  ASSERT_TRUE(holder.is_ready());
+  WorkerMemory memory(0);
+  memory.Begin(holder.pid());
+  EXPECT_EQ(memory.WhyKilled(kMegabyte), "");
 }
 
 }  // namespace

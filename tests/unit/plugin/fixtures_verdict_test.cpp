@@ -60,7 +60,7 @@ const Row kRows[] = {
      "SIGSEGV while it was loaded; its last output was 'about to fall'", "R82"},
     {"exit_in_constructor", "refused: probe-exited", "exit status 0 while it was loaded, without an answer", "R82"},
     {"static_tls", "refused: load-failed", "cannot allocate memory in static TLS block", "R86"},
-    {"killed_in_constructor", "refused: probe-killed", "was ended by SIGKILL while it was loaded", "R87"},
+    {"killed_in_constructor", "refused: probe-crashed", "SIGABRT while it was loaded", "R87"},
     {"hang_in_constructor", "refused: probe-timed-out", "gave no answer within 500 ms", "R88", "", 500},
     {"fork_in_constructor", "refused: probe-timed-out", "gave no answer within 1 s", "R88", "", 1000},
     kThrowsInConstructor,

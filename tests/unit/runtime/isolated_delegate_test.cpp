@@ -30,7 +30,7 @@ class IsolatedDelegateTest : public testing::Test {
           return ServedDelegate{started.back(), [has_ended = ended.back()] { return *has_ended; },
                                 [this, has_ended = ended.back()] { return *has_ended ? fault : ""; }};
         },
-        {.give_up = [this](const std::string& faults) { given_up.push_back(faults); }});
+        {.give_up = [this](const std::string& faults, const FaultLimits&) { given_up.push_back(faults); }});
     EXPECT_TRUE(opened.ok()) << opened.status().ToString();
     return std::move(opened).value();
   }

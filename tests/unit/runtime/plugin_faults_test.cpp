@@ -23,12 +23,23 @@ class PluginFaultsTest : public testing::Test {
  protected:
   std::unique_ptr<PluginFaults> Make(std::vector<FaultRecord> known = {}) {
     FaultHandling handling;
-    handling.give_up = [this](const std::string& text) { given_up.push_back(text); };
+    handling.give_up = [this](const std::string& text, const FaultLimits& limits) {
+      given_up.push_back(text);
+      given_up_with = limits;
+    };
     handling.known = std::move(known);
     return std::make_unique<PluginFaults>(std::move(handling));
   }
   std::vector<std::string> given_up;
+  FaultLimits given_up_with;
 };
+
+FaultLimits Limits(uint64_t timeout, uint64_t memory = 0) {
+  FaultLimits limits;
+  limits.Add(FaultLimits::kTimeout, timeout);
+  if (memory != 0) limits.Add(FaultLimits::kMemory, memory);
+  return limits;
+}
 
 TEST_F(PluginFaultsTest, R159_ContentIsKeptAwayAfterItsSecondFault) {
   const auto faults = Make();
@@ -103,6 +114,36 @@ TEST_F(PluginFaultsTest, FaultsWithoutAModelGiveThePluginUp) {
   }
   ASSERT_EQ(given_up.size(), 1u);
   EXPECT_EQ(given_up[0], "failed 3 times within five minutes: its worker process was ended by SIGSEGV");
+}
+
+TEST_F(PluginFaultsTest, R203_ThePluginIsGivenUpForThoseWhoseLimitsAreNotLarger) {
+  const auto faults = Make();
+  faults->Count("was slow", Part(1, 1), true, true, Limits(50));
+  faults->Count("was slow", Part(2, 1), true, true, Limits(40, 1000));
+  faults->Count("has ended", Part(3, 1), true, true);
+  ASSERT_EQ(given_up.size(), 1u);
+  EXPECT_EQ(given_up_with, Limits(40, 1000));
+}
+
+TEST_F(PluginFaultsTest, R203_FaultsByTheLimitOfACallerCountForNoOtherProcess) {
+  const auto faults = Make();
+  for (uint8_t model = 1; model < 4; ++model) faults->Count("was late", Part(model, 1), true, /*kept=*/false);
+  ASSERT_EQ(given_up.size(), 1u);  // here
+  EXPECT_TRUE(given_up_with.Has(FaultLimits::kDeadline));
+}
+
+TEST_F(PluginFaultsTest, R203_FaultsCountWhereNoLimitIsLarger) {
+  std::vector<FaultRecord> records;
+  for (const uint64_t timeout : {5, 5, 50, 500})
+    AddFault(records, {Part(1, 1), 1, 1, "was slow", {}, Limits(timeout)}, /*apart=*/true);
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_TRUE(CountingWith(records, Limits(501)).empty());
+  EXPECT_TRUE(CountingWith(records, {}).empty());
+  for (const auto& [timeout, count] : {std::pair<uint64_t, uint32_t>{5, 4}, {6, 2}, {50, 2}, {51, 1}}) {
+    const std::vector<FaultRecord> counting = CountingWith(records, Limits(timeout));
+    ASSERT_EQ(counting.size(), 1u);
+    EXPECT_EQ(counting[0].count, count) << timeout;
+  }
 }
 
 TEST_F(PluginFaultsTest, R159_AnyNumberOfModelsTakesBoundedMemory) {

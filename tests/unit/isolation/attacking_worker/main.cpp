@@ -342,6 +342,12 @@ const Attack kAttacks[] = {
        }
        _exit(3);
      }},
+    // The host cannot reach it any more, and it goes on.
+    {"closes_control",
+     [](const Side&) {
+       shutdown(kWorkerReplyFd, SHUT_WR);
+       Wait();
+     }},
     {"child_keeps_channel",
      [](const Side&) {
        if (fork() == 0) {
