@@ -80,6 +80,11 @@ uint64_t Candidate::median() const {
   return sorted[(sorted.size() - 1) / 2];
 }
 
+double Candidate::spread() const {
+  if (turns_.empty()) return 0;
+  return static_cast<double>(median()) / static_cast<double>(std::max<uint64_t>(1, fastest())) - 1;
+}
+
 double Candidate::RatioTo(const Candidate& other) const {
   std::vector<double> ratios(std::min(turns_.size(), other.turns_.size()));
   for (size_t i = 0; i < ratios.size(); ++i)

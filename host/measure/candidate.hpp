@@ -47,6 +47,7 @@ class Candidate {
   bool measured() const { return !turns_.empty(); }
   uint64_t fastest() const;  // of all turns; the largest number before the first
   uint64_t median() const;   // over all turns; 0 before the first
+  double spread() const;     // how much longer than the fastest turn the median is, as a share of the fastest; or 0
   // The time divided by that of another measured candidate whose turns were beside these: the median of turn by turn,
   // so that a machine that is slower for some turns changes nothing.
   double RatioTo(const Candidate& other) const;

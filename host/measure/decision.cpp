@@ -6,6 +6,8 @@
 namespace deputy::host {
 namespace {
 
+constexpr double kDisturbanceUnits = 1000;
+
 // Little-endian numbers of 32 bits, and texts with their length before them.
 class Writer {
  public:
@@ -56,6 +58,14 @@ class Reader {
 
 }  // namespace
 
+PlacementDecision MoreCertain(const PlacementDecision& before, PlacementDecision found) {
+  if (found.unsure_searches == 0) return found;
+  const uint32_t searches = before.unsure_searches + found.unsure_searches;
+  if (before.unsure_searches != 0 && before.disturbance < found.disturbance) found = before;
+  found.unsure_searches = searches;
+  return found;
+}
+
 void Apply(const PlacementDecision& decision, const Graph& graph, PlacementOptions& options) {
   for (const SlowerNodes& slower : decision.slower)
     ForEachNode(graph, [&](const Graph& where, NodeId id, uint32_t number) {
@@ -67,6 +77,8 @@ void Apply(const PlacementDecision& decision, const Graph& graph, PlacementOptio
 std::vector<uint8_t> BytesOf(const PlacementDecision& decision) {
   Writer writer;
   writer.Text(decision.summary);
+  writer.Number(decision.unsure_searches);
+  writer.Number(static_cast<size_t>(decision.disturbance * kDisturbanceUnits));
   writer.Number(decision.slower.size());
   for (const SlowerNodes& slower : decision.slower) {
     writer.Number(slower.delegate);
@@ -81,6 +93,8 @@ std::optional<PlacementDecision> ParseDecision(std::span<const uint8_t> bytes, s
   Reader reader(bytes);
   PlacementDecision decision;
   decision.summary = reader.Text();
+  decision.unsure_searches = reader.Number();
+  decision.disturbance = reader.Number() / kDisturbanceUnits;
   const uint32_t groups = reader.Number();
   for (uint32_t i = 0; i < groups && reader.ok(); ++i) {
     SlowerNodes slower;

@@ -21,9 +21,20 @@ struct SlowerNodes {
   bool operator==(const SlowerNodes&) const = default;
 };
 
+constexpr double kMostDisturbance = 0.1;
+
 struct PlacementDecision {
   std::vector<SlowerNodes> slower;  // empty: the order of the configuration is the fastest
   std::string summary;
+  // How much the machine was disturbed during the search: the share of the processors that other processes took, or a
+  // quarter of what the turns of the decisive candidates varied by, if that is larger.
+  double disturbance = 0;
+  // Searches so far, if each was disturbed by more than kMostDisturbance; 0: the decision is sure.
+  uint32_t unsure_searches = 0;
+
+  // Whether a later run, when the machine is less busy, shall search again.
+  bool is_provisional() const { return unsure_searches != 0 && unsure_searches < kMostUnsureSearches; }
+  static constexpr uint32_t kMostUnsureSearches = 5;
 
   bool operator==(const PlacementDecision&) const = default;
 };
@@ -37,6 +48,10 @@ uint32_t ForEachNode(const Graph& graph, F&& fn, uint32_t first = 0) {
   }
   return first;
 }
+
+// Of a decision and that of a later search: the later one if it is sure, else that of the less disturbed search. All
+// searches that were not sure count.
+PlacementDecision MoreCertain(const PlacementDecision& before, PlacementDecision found);
 
 // Adds the decision to the nodes that delegates are refused.
 void Apply(const PlacementDecision& decision, const Graph& graph, PlacementOptions& options);

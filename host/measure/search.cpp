@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/machine_load.hpp"
 #include "graph/graph.hpp"
 #include "measure/candidate.hpp"
 
@@ -71,6 +72,7 @@ class PlacementSearch {
     const auto found =
         std::find_if(faster.begin(), faster.end(), [&](size_t i) { return StaysFaster(*first[i], *by_order); });
     const auto fastest = first.begin() + static_cast<ptrdiff_t>(found == faster.end() ? 0 : *found);
+    spread_ = std::max(by_order->spread(), (*fastest)->spread());
     result.best_ns = (*fastest)->median();
     const auto beside_best = [&](const Candidate& candidate) {
       return static_cast<uint64_t>(static_cast<double>(result.best_ns) * candidate.RatioTo(**fastest));
@@ -317,6 +319,7 @@ class PlacementSearch {
       Turn(*best_);
       if (!base_->measured() || !best_->measured() || !Allows(2 * base_->median())) break;
     }
+    spread_ = std::max({spread_, base_->spread(), best_->spread()});
     if (base_->measured() && best_->measured() && Gains(*best_, *base_, settings_.margin)) {
       ratio_ = best_->RatioTo(*base_);
       return;
@@ -378,7 +381,15 @@ class PlacementSearch {
     if (best_->name() != "as ordered")
       text += fmt::format(", {:.2f} of the order's",
                           static_cast<double>(result.best_ns) / static_cast<double>(result.order_ns));
-    result.decision.summary = fmt::format("{} ({} candidates{})", text, tried_, ended_ ? ", ended by the budget" : "");
+    const double others = load_.ShareOfOthers().value_or(0);
+    std::string ended = ended_ ? ", ended by the budget" : "";
+    if (others > kMostDisturbance)
+      ended += fmt::format(", unsure: other processes took {:.0f} % of the processors", 100 * others);
+    else if (spread_ / 4 > kMostDisturbance)
+      ended += fmt::format(", unsure: times varied by {:.0f} %", 100 * spread_);
+    result.decision.disturbance = std::max(others, spread_ / 4);
+    result.decision.unsure_searches = result.decision.disturbance > kMostDisturbance ? 1 : 0;
+    result.decision.summary = fmt::format("{} ({} candidates{})", text, tried_, ended);
   }
 
   const SearchSubject& subject_;
@@ -386,6 +397,8 @@ class PlacementSearch {
   const SearchSettings& settings_;
   const CancellationToken& token_;
   const uint64_t start_;
+  const LoadMeter load_;
+  double spread_ = 0;  // of the first candidates, and of the two that are confirmed
   // The fastest one of the first candidates; a changed one that is faster; the best of the two.
   std::unique_ptr<Candidate> base_, changed_;
   Candidate* best_ = nullptr;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/machine_load.hpp"
 #include "base/thread_pool.hpp"
 #include "config/config.hpp"
 #include "delegate/delegate.hpp"
@@ -87,6 +88,7 @@ struct Engine {
   void Report(const Progress& stage) const {
     if (progress) progress(stage);
   }
+  const LoadMeter load;  // since the context was made
   // Held while delegates answer and compile, which they do for one caller at a time.
   std::mutex load_mutex;
 

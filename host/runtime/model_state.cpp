@@ -14,6 +14,11 @@
 #include "runtime/node_globs.hpp"
 
 namespace deputy {
+namespace {
+
+constexpr uint64_t kBetweenLooksNs = 5'000'000'000;
+
+}  // namespace
 
 using host::Error;
 using host::IsSymbol;
@@ -124,6 +129,10 @@ Result<Model::State::ShapedPlan> Model::State::MakePlanFor(std::span<const Shape
       if (!decision->slower.empty()) sources.sibling = nullptr;
       Apply(*decision, *shaped, options);
       decided = "; measured: " + decision->summary;
+      if (decision->is_provisional()) {
+        made.measurement = std::make_shared<host::PlacementMeasurement>();
+        made.measurement->provisional = true;
+      }
     } else {
       made.measurement = std::make_shared<host::PlacementMeasurement>();
     }
@@ -202,6 +211,7 @@ std::optional<host::PlacementDecision> Model::State::FindDecision(const host::Gr
 
 void Model::State::Measure(host::PlacementMeasurement& measurement, std::span<const Shape> shapes,
                            const host::Execution& sample, const host::CancellationToken& token) {
+  if (measurement.provisional && !LooksQuiet(measurement)) return;
   host::SearchSettings settings{engine->measure->budget_ns, engine->measure->margin};
   if (token.deadline_ns != 0) {
     // A run that has no time left for a search leaves it to a later one.
@@ -210,13 +220,36 @@ void Model::State::Measure(host::PlacementMeasurement& measurement, std::span<co
     settings.budget_ns = std::min(settings.budget_ns, left);
   }
   if (measurement.begun.exchange(true)) return;
+  const host::PlacementDecision before = [&] {
+    const std::lock_guard lock(engine->load_mutex);
+    return DecisionFor(shapes);
+  }();
   const Result<host::SearchResult> found = Search(shapes, sample, settings, token);
   if (!found.ok()) {
     measurement.begun = false;  // it was cancelled
     return;
   }
-  measurement.changed = !found->decision.slower.empty();
+  measurement.changed = found->decision.slower != before.slower;
   if (!measurement.changed) host::Log(host::LogLevel::kInfo, "{}: measured: {}", log_name(), found->decision.summary);
+  if (measurement.changed || !found->decision.is_provisional()) return;
+  measurement.look_at_ns = host::NowNs() + kBetweenLooksNs;
+  measurement.provisional = true;
+  measurement.begun = false;
+}
+
+// Whether other processes have left the processors alone since the last look, or since this context was made.
+bool Model::State::LooksQuiet(host::PlacementMeasurement& measurement) const {
+  const uint64_t now = host::NowNs();
+  uint64_t look_at = measurement.look_at_ns;
+  if (now < look_at || !measurement.look_at_ns.compare_exchange_strong(look_at, now + kBetweenLooksNs)) return false;
+  const std::optional<double> share = (measurement.since_look ? *measurement.since_look : engine->load).ShareOfOthers();
+  measurement.since_look.emplace();
+  return !share || *share <= host::kMostDisturbance;
+}
+
+host::PlacementDecision Model::State::DecisionFor(std::span<const Shape> shapes) const {
+  const auto known = decisions_.find({shapes.begin(), shapes.end()});
+  return known == decisions_.end() ? host::PlacementDecision() : known->second;
 }
 
 Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, const host::Execution& sample,
@@ -248,17 +281,20 @@ Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, c
   graph->DropPages();  // of weights that delegates have packed and the CPU has read for candidates
   DEPUTY_ASSIGN_OR_RETURN(host::SearchResult found, std::move(searched));
   const std::lock_guard lock(engine->load_mutex);
+  const host::PlacementDecision before = DecisionFor(shapes);
+  found.decision = host::MoreCertain(before, std::move(found.decision));
   KeepDecision({shapes.begin(), shapes.end()}, found.decision);
   if (const std::optional<host::Digest> key = DecisionKey(shapes); key && engine->store != nullptr)
     engine->store->Save(host::EntryKind::kPlacement, *key, found.decision.summary, BytesOf(found.decision));
   host::KeepCosts(found.costs, *engine);
   ShapedPlan* const known = FindPlan(shapes);
   if (known == nullptr) return found;
-  if (known->measurement != nullptr && found.decision.slower.empty()) {
-    known->measurement = nullptr;  // the plan is that of the order already
-  } else {
-    DEPUTY_ASSIGN_OR_RETURN(*known, MakePlanFor(shapes));
+  if (known->measurement != nullptr && found.decision.slower == before.slower) {
+    if (!found.decision.is_provisional()) known->measurement = nullptr;  // the plan follows the decision already
+    return found;
   }
+  DEPUTY_ASSIGN_OR_RETURN(*known, MakePlanFor(shapes));
+  if (known->measurement != nullptr) known->measurement->look_at_ns = host::NowNs() + kBetweenLooksNs;
   return found;
 }
 

@@ -28,6 +28,10 @@ namespace deputy::host {
 struct PlacementMeasurement {
   std::atomic<bool> begun{false};
   std::atomic<bool> changed{false};  // the plan for these shapes is another one now
+  // The plan follows a decision that is not sure: a run after `look_at_ns` looks whether the machine is less busy.
+  std::atomic<bool> provisional{false};
+  std::atomic<uint64_t> look_at_ns{0};
+  std::optional<LoadMeter> since_look;  // of the run that looks
 };
 
 }  // namespace deputy::host
@@ -94,6 +98,9 @@ struct Model::State {
   Result<ShapedPlan> MakePlanFor(std::span<const Shape> shapes);
   // The key of the decision for these shapes in the store; none: it is not kept.
   std::optional<host::Digest> DecisionKey(std::span<const Shape> shapes) const;
+  // The decision that plans for these shapes follow; an empty one: the order. The engine's lock is held.
+  host::PlacementDecision DecisionFor(std::span<const Shape> shapes) const;
+  bool LooksQuiet(host::PlacementMeasurement& measurement) const;
   std::optional<host::PlacementDecision> FindDecision(const host::Graph& graph, std::span<const Shape> shapes);
 
   std::list<ShapedPlan> plans_;  // latest first

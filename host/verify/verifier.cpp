@@ -10,32 +10,18 @@
 
 #include "deputy/element.hpp"
 #include "graph/graph.hpp"
+#include "tensor/held_value.hpp"
 #include "verify/noise.hpp"
+#include "verify/reference_run.hpp"
+#include "verify/rounding.hpp"
 
 namespace deputy::host {
 namespace {
 
 constexpr int kDisturbances = 6;
+const std::vector<uint64_t> kRoundingSeeds = {1, 2, 3, 4};
 // Contexts of each part of a partition, alive at once, and runs of each: for faults that do not show in every run.
 constexpr int kContextsOfPart = 2, kRunsOfPart = 2;
-
-Result<Tensor> CopyOf(const deputy_tensor& tensor) {
-  DEPUTY_ASSIGN_OR_RETURN(const Tensor view, ViewOf(tensor));
-  DEPUTY_ASSIGN_OR_RETURN(Tensor copy, Tensor::Allocate(view.dtype(), view.shape()));
-  if (copy.byte_size() != 0) std::memcpy(copy.mutable_data(), view.data(), copy.byte_size());
-  return copy;
-}
-
-deputy_tensor FormOf(const Tensor& tensor) {
-  deputy_tensor form{};
-  form.struct_size = sizeof form;
-  form.dtype = static_cast<deputy_dtype>(tensor.dtype());
-  form.rank = static_cast<uint32_t>(tensor.shape().size());
-  form.dims = tensor.shape().data();
-  form.data = const_cast<void*>(tensor.data());
-  form.byte_size = tensor.byte_size();
-  return form;
-}
 
 ModelTraits TraitsOf(const Graph& graph, std::span<const NodeId> nodes) {
   ModelTraits traits;
@@ -90,7 +76,7 @@ class Verifier::StepVerification {
         inputs_.push_back(std::move(view));
       }
     Result<std::unique_ptr<Execution>> reference = Reference();
-    const Status status = reference.ok() ? RunWith(**reference, inputs_) : reference.status();
+    const Status status = reference.ok() ? RunWith(**reference, inputs_, token_) : reference.status();
     if (token_.Due()) return token_.Check();
     if (!status.ok()) {
       result.text = "the CPU cannot run it: " + status.ToString();
@@ -148,22 +134,6 @@ class Verifier::StepVerification {
     return std::move(executions[0]);
   }
 
-  // `inputs` in the order of the graph's captures.
-  Status RunWith(Execution& execution, const std::vector<Tensor>& inputs) const {
-    const std::vector<ValueId>& captured = execution.plan().graph->captured;
-    for (size_t i = 0; i < captured.size(); ++i) DEPUTY_RETURN_IF_ERROR(execution.Bind(captured[i], FormOf(inputs[i])));
-    return execution.Run(token_);
-  }
-
-  static Result<std::vector<Tensor>> OutputsOf(const Execution& execution) {
-    std::vector<Tensor> outputs;
-    for (const ValueId id : execution.plan().graph->outputs) {
-      DEPUTY_ASSIGN_OR_RETURN(Tensor copy, CopyOf(execution.tensor(id)));
-      outputs.push_back(std::move(copy));
-    }
-    return outputs;
-  }
-
   Tolerance ToleranceOf(DType dtype) const { return ToleranceFor(settings_, dtype, traits_); }
 
   Status Compare(Execution& reference, Verification& result) {
@@ -205,7 +175,7 @@ class Verifier::StepVerification {
         inputs.push_back(std::move(exact));
       }
       Result<std::unique_ptr<Execution>> exact = ExecutionOnCpu(*std::move(wide));
-      if (exact.ok() && RunWith(**exact, inputs).ok()) {
+      if (exact.ok() && RunWith(**exact, inputs, token_).ok()) {
         DEPUTY_ASSIGN_OR_RETURN(std::vector<Tensor> results, OutputsOf(**exact));
         for (size_t i = 0; i < evidence.size(); ++i) evidence[i].exact = std::move(results[i]);
       }
@@ -218,11 +188,17 @@ class Verifier::StepVerification {
       }
       const Result<std::unique_ptr<Execution>> made =
           ExecutionOnCpu(WithDisturbedConstants(*reference.plan().graph, seed * 1000));
-      Execution& disturbed = made.ok() && RunWith(**made, inputs).ok() ? **made : reference;
-      if (&disturbed == &reference && !RunWith(reference, inputs).ok()) continue;
+      Execution& disturbed = made.ok() && RunWith(**made, inputs, token_).ok() ? **made : reference;
+      if (&disturbed == &reference && !RunWith(reference, inputs, token_).ok()) continue;
       DEPUTY_ASSIGN_OR_RETURN(std::vector<Tensor> results, OutputsOf(disturbed));
       for (size_t i = 0; i < evidence.size(); ++i) evidence[i].disturbed.push_back(std::move(results[i]));
     }
+    const Result<std::vector<std::vector<Tensor>>> rounded = RunsRoundedDifferently(
+        *reference.plan().graph, given, kRoundingSeeds, [&](Graph part) { return ExecutionOnCpu(std::move(part)); },
+        token_);
+    if (rounded.ok())
+      for (const std::vector<Tensor>& results : *rounded)
+        for (size_t i = 0; i < evidence.size(); ++i) evidence[i].disturbed.push_back(results[i]);
     return evidence;
   }
 
@@ -268,7 +244,7 @@ class Verifier::StepVerification {
         if (id != kNone) made.push_back(id);
     DEPUTY_ASSIGN_OR_RETURN(const std::unique_ptr<Execution> execution,
                             ExecutionOnCpu(Subgraph(graph_, placed_.spec.nodes, placed_.spec.inputs, made)));
-    DEPUTY_RETURN_IF_ERROR(RunWith(*execution, inputs_));
+    DEPUTY_RETURN_IF_ERROR(RunWith(*execution, inputs_, token_));
     DEPUTY_ASSIGN_OR_RETURN(std::vector<Tensor> results, OutputsOf(*execution));
     for (size_t i = 0; i < made.size(); ++i) values_[made[i]] = std::move(results[i]);
     size_t given = 0;
@@ -315,7 +291,7 @@ class Verifier::StepVerification {
     std::vector<Evidence> evidence;  // collected when first needed
     for (int run = 0; run < kRunsOfPart; ++run)
       for (const std::unique_ptr<Execution>& execution : *executions) {
-        if (!RunWith(*execution, given).ok()) return false;
+        if (!RunWith(*execution, given, token_).ok()) return false;
         for (size_t i = 0; i < outputs.size(); ++i) {
           const Result<Tensor> got = ViewOf(execution->tensor(execution->plan().graph->outputs[i]));
           const Tensor& expected = values_.at(outputs[i]);

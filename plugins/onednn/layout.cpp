@@ -97,6 +97,14 @@ std::optional<memory::desc> LaidOutLike(const memory::desc& like, const memory::
   return laid;
 }
 
+memory::dims OuterExtents(const memory::desc& desc) {
+  memory::dims extents(desc.data.padded_dims, desc.data.padded_dims + desc.data.ndims);
+  const auto& blocking = desc.data.format_desc.blocking;
+  for (int i = 0; i < blocking.inner_nblks; ++i)
+    extents[static_cast<size_t>(blocking.inner_idxs[i])] /= blocking.inner_blks[i];
+  return extents;
+}
+
 bool IsDense(const memory::desc& desc) {
   if (!IsStrided(desc)) return desc.data.format_kind == dnnl_blocked;
   const memory::dims dims = desc.dims();

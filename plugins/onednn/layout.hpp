@@ -32,6 +32,8 @@ memory::desc Any(const memory::dims& dims, memory::data_type type = memory::data
 std::optional<memory::desc> PlainLike(const memory::desc& like, const memory::dims& dims);
 // The same, also with the blocks of `like`; nothing if these do not divide the extents.
 std::optional<memory::desc> LaidOutLike(const memory::desc& like, const memory::dims& dims);
+// The extents that the strides are for: those of blocked dimensions in blocks.
+memory::dims OuterExtents(const memory::desc& desc);
 
 // Strides alone say where an element is.
 bool IsStrided(const memory::desc& desc);

@@ -94,8 +94,6 @@ void Program::FinishReading(const sdk::PartitionView& partition) {
   }
 }
 
-bool Program::Leaves(Value value) const { return std::find(outputs_.begin(), outputs_.end(), value) != outputs_.end(); }
-
 void Program::Replace(size_t index, Operation operation) {
   for (const Value read : ReadBy(operation)) ++uses_[read];
   Drop(index);

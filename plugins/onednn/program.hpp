@@ -179,7 +179,6 @@ class Program {
   // operations and as an output.
   size_t ProducerOf(Value value) const { return value == kNoValue ? kNoValue : producer_[value]; }
   size_t UsesOf(Value value) const { return uses_[value]; }
-  bool Leaves(Value value) const;
   void Replace(size_t index, Operation operation);
   void Drop(size_t index);
   // Removes operations whose results are not read, and closes the gaps.

@@ -1,9 +1,13 @@
 // Policy `measured` in an application: sessions of one model, timeouts, and what is kept between contexts. The delegate
 // is many times slower than the CPU.
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "deputy/deputy.hpp"
 #include "support/digits.hpp"
@@ -21,13 +25,16 @@ class MeasuredTest : public testing::Test {
     std::filesystem::copy(DEPUTY_TEST_FIXTURES "/wrong_fusions.so", folder_.path() / "plugins" / "wrong_fusions.so");
     inputs_.push_back(*Tensor::Allocate(DType::kFloat32, {1, 3, 8, 8}));
   }
-  Model Build(const std::string& budget = "20s") const {
-    const Result<Context> context =
+  Model Build(const std::string& budget = "20s") {
+    Result<Context> context =
         Context::FromYamlText("t.yaml", "version: 1\nplugins: {paths: [" + (folder_.path() / "plugins").string() +
                                             "]}\ncache: {dir: " + (folder_.path() / "store").string() +
                                             "}\nplacement: {policy: measured, budget: " + budget +
                                             "}\ndelegates: [{name: wrong_fusions, options: {fault: slow}}]\n");
     EXPECT_TRUE(context.ok()) << context.status().ToString();
+    context->SetProgress([this](const Progress& progress) {
+      if (progress.stage == ProgressStage::kMeasurement && progress.number == 1) ++searches_;
+    });
     Model model;
     const Status status = model.Build(DEPUTY_TEST_MODELS "/pyramid.onnx", *context);
     EXPECT_TRUE(status.ok()) << status.ToString();
@@ -42,6 +49,7 @@ class MeasuredTest : public testing::Test {
   const host::TempFolder folder_;
   const LogLines lines_{LogLevel::kInfo};
   std::vector<Tensor> inputs_, outputs_;
+  size_t searches_ = 0;  // that were begun
 };
 
 TEST_F(MeasuredTest, TheFirstRunDecidesForAllSessions) {
@@ -67,6 +75,51 @@ TEST_F(MeasuredTest, AnotherContextRestoresTheDecision) {
   Session session = *model.CreateSession();
   ASSERT_TRUE(session.Resize({{1, 3, 8, 8}}).ok());
   EXPECT_EQ(NodesOfTheDelegate(session), 0u) << "before any run";
+}
+
+// Processes of others: not descendants of this one, whose processor time counts as its own. They end with it.
+class BusyProcesses {
+ public:
+  explicit BusyProcesses(unsigned count) {
+    EXPECT_EQ(pipe(ends_), 0);
+    for (unsigned i = 0; i < count; ++i) {
+      const pid_t between = fork();
+      if (between == 0) {
+        if (fork() == 0) Burn();
+        _exit(0);
+      }
+      waitpid(between, nullptr, 0);
+    }
+    close(ends_[0]);
+  }
+  ~BusyProcesses() { close(ends_[1]); }
+  BusyProcesses(const BusyProcesses&) = delete;
+  BusyProcesses& operator=(const BusyProcesses&) = delete;
+
+ private:
+  [[noreturn]] void Burn() const {
+    close(ends_[1]);
+    pollfd ended{ends_[0], 0, 0};
+    while (poll(&ended, 1, 0) == 0) continue;
+    _exit(0);
+  }
+  int ends_[2] = {-1, -1};
+};
+
+TEST_F(MeasuredTest, ADecisionOfABusyMachineIsUnsureAndSearchedAgainAFewTimes) {
+  const auto run = [&] {
+    const Model model = Build();
+    Session session = *model.CreateSession();
+    Predict(session);
+    Predict(session);
+  };
+  {
+    const BusyProcesses busy(2 * std::thread::hardware_concurrency());
+    run();
+    EXPECT_GE(lines_.Count("unsure: other processes took"), 1u) << lines_.text();
+  }
+  for (int i = 0; i < 8; ++i) run();
+  EXPECT_LE(searches_, 5u);
 }
 
 TEST_F(MeasuredTest, OtherShapesAreMeasuredByThemselves) {

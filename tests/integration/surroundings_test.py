@@ -246,6 +246,21 @@ class Surroundings(FaultRun):
             self.assertEqual(running.returncode, 0)
             self.assertLess(usage.ru_maxrss, most, "kilobytes")
 
+    def test_R176_a_long_chain_is_estimated_in_time(self):
+        # Work that grows with the square of the nodes takes longer than a call may.
+        count = 300_000
+        names = ["x", *(f"v{i}" for i in range(count - 1)), "y"]
+        nodes = [onnx_bytes.node("Relu", [names[i]], [names[i + 1]]) for i in range(count)]
+        x, y = (onnx_bytes.value_info(name, (2, 3)) for name in "xy")
+        self.model.write_bytes(onnx_bytes.model(nodes, [x], [y]))
+        for plugin in ("sim_npu", "onednn"):
+            config = self.scratch / f"{plugin}.yaml"
+            config.write_text(f"version: 1\ndelegates:\n- name: {plugin}\n")
+            done = self.run_it([self.arguments.deputy, "run", str(self.model), "--config", str(config), "--set",
+                                "cache.dir=off"])  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("has not returned", done.stderr)
+
     def test_a_damaged_quarantine_is_empty_and_written_anew(self):
         self.add("crash_in_constructor")
         cache = self.scratch / "cache"

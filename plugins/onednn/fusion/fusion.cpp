@@ -69,8 +69,11 @@ size_t Fuse(Program& program) {
 }
 
 Origins::Origins(const Program& program) : makers_(program.value_count()) {
-  for (const Operation& operation : program.operations())
-    makers_[operation.output] = {operation.node, ReadBy(operation)};
+  for (const Operation& operation : program.operations()) {
+    const std::vector<Value> reads = ReadBy(operation);
+    reads_of_[operation.node].insert(reads.begin(), reads.end());
+    makers_[operation.output] = {operation.node, reads};
+  }
 }
 
 std::vector<deputy_node_id> Origins::NodesOf(const Operation& operation, const Program& program) const {
@@ -90,9 +93,8 @@ std::vector<deputy_node_id> Origins::NodesOf(const Operation& operation, const P
 }
 
 bool Origins::Reads(deputy_node_id node, Value value) const {
-  return std::any_of(makers_.begin(), makers_.end(), [&](const Maker& maker) {
-    return maker.node == node && std::find(maker.reads.begin(), maker.reads.end(), value) != maker.reads.end();
-  });
+  const auto found = reads_of_.find(node);
+  return found != reads_of_.end() && found->second.count(value) != 0;
 }
 
 }  // namespace onednn

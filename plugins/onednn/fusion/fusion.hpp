@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "program.hpp"
@@ -52,6 +54,7 @@ class Origins {
     std::vector<Value> reads;
   };
   std::vector<Maker> makers_;  // by value
+  std::unordered_map<deputy_node_id, std::set<Value>> reads_of_;
 };
 
 }  // namespace onednn

@@ -93,7 +93,7 @@ void Lowering::LowerAll() {
     step_threads_ = current_work_ < kWorthThreads ? 1 : threads_;
     omp_set_num_threads(step_threads_);
     std::visit(LowerOne{operation, *this}, operation.parameters);
-    for (const Value value : ReadBy(operation)) --remaining_[value];
+    for (const Value value : ReadBy(operation)) CountRead(value);
   }
   omp_set_num_threads(step_threads_ = threads_);
   FillOutputs();
@@ -129,16 +129,26 @@ void Lowering::FillOutputs() {
 
 size_t Lowering::NewBuffer(Buffer buffer) {
   buffers_.push_back(std::move(buffer));
-  holds_.emplace_back();
+  reads_.push_back(0);
   return buffers_.size() - 1;
 }
 
 void Lowering::Hold(Value value, const Slot& slot) {
+  if (!IsIn(value, slot.buffer, slots_[value].size())) reads_[slot.buffer] += remaining_[value];
   slots_[value].push_back(slot);
   memory::desc& desc = slots_[value].back().desc;
   if (IsStrided(desc)) desc = WithOrdinaryOnes(desc);
-  std::vector<Value>& values = holds_[slot.buffer];
-  if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+}
+
+bool Lowering::IsIn(Value value, size_t buffer, size_t slots) const {
+  const auto first = slots_[value].begin(), end = first + static_cast<std::ptrdiff_t>(slots);
+  return std::any_of(first, end, [&](const Slot& slot) { return slot.buffer == buffer; });
+}
+
+void Lowering::CountRead(Value value) {
+  --remaining_[value];
+  for (size_t i = 0; i < slots_[value].size(); ++i)
+    if (const size_t buffer = slots_[value][i].buffer; !IsIn(value, buffer, i)) --reads_[buffer];
 }
 
 Slot Lowering::Native(Value value) {
@@ -202,10 +212,7 @@ Slot Lowering::PlainOf(Value value) {
 }
 
 bool Lowering::MayOverwrite(const Slot& slot) const {
-  if (buffers_[slot.buffer].storage != Buffer::Storage::kTemporary) return false;
-  size_t reads = 0;
-  for (const Value value : holds_[slot.buffer]) reads += remaining_[value];
-  return reads == 1;
+  return buffers_[slot.buffer].storage == Buffer::Storage::kTemporary && reads_[slot.buffer] == 1;
 }
 
 Slot Lowering::Result(Value value, const memory::desc& desc) {

@@ -91,6 +91,9 @@ class Lowering {
   size_t NewBuffer(Buffer buffer);
   Slot FromStore(const Constant& constant, const memory::desc& seen, const memory::desc& desc);
   void Hold(Value value, const Slot& slot);
+  // Is the value in this buffer, by the first of its slots?
+  bool IsIn(Value value, size_t buffer, size_t slots) const;
+  void CountRead(Value value);
   void FindDestinations();
   void FillOutputs();
   void ResolveParts();
@@ -110,9 +113,9 @@ class Lowering {
   std::vector<Step> steps_;
   // By value: first as its producer made it, then in other layouts; strides of extents of 1 are ordinary ones.
   std::vector<std::vector<Slot>> slots_;
-  std::vector<std::vector<Value>> holds_;  // by buffer: the values in it
-  std::vector<size_t> remaining_;          // by value: reads that are still to come
-  std::vector<size_t> destination_;        // by value: an output of the partition, or kNoValue
+  std::vector<size_t> remaining_;    // by value: reads that are still to come
+  std::vector<size_t> reads_;        // by buffer: those of all values in it
+  std::vector<size_t> destination_;  // by value: an output of the partition, or kNoValue
 };
 
 // One function per kind of operation.

@@ -126,9 +126,10 @@ void LowerConcat(const Operation& operation, const Concat& parameters, Lowering&
   std::vector<Slot> slots;
   Joiner joiner;
   const auto& strides = layout->data.format_desc.blocking.strides;
+  const memory::dims extents = OuterExtents(*layout);
   // Dimensions with larger strides than the axis give the number of rows; unit extents do not count.
   for (int i = 0; i < layout->data.ndims; ++i)
-    if (i != parameters.axis && strides[i] > strides[parameters.axis]) joiner.rows *= y[static_cast<size_t>(i)];
+    if (i != parameters.axis && strides[i] > strides[parameters.axis]) joiner.rows *= extents[static_cast<size_t>(i)];
   for (size_t i = 0; i < parts.size(); ++i) slots.push_back(lowering.As(operation.inputs[i], parts[i]));
   const Slot result = lowering.Result(operation.output, *layout);
   std::vector<Slot> copied;

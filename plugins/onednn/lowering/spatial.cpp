@@ -31,34 +31,43 @@ std::optional<Sums> AsSums(const memory::dims& x, const memory::dims& y) {
   return sums;
 }
 
-template <class Join>
-float ReduceRow(const float* row, int64_t count, const Join& join) {
-  constexpr int64_t kLanes = 16;  // independent of each other, for vectorization
-  float lanes[kLanes] = {};
-  const int64_t used = std::min(count, kLanes);
-  std::copy_n(row, used, lanes);
-  int64_t at = used;
-  for (; at + kLanes <= count; at += kLanes)
-    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = join(lanes[lane], row[at + lane]);
-  float result = lanes[0];
+constexpr int64_t kRowLanes = 16, kTile = 64;  // independent of each other, for vectorization
+
+// Joins rows of at most kTile elements. Number: float64 for sums, whose rounding errors would grow with their length.
+template <class Number, class Join>
+void JoinRows(const float* x, Number* y, int64_t rows, int64_t apart, int64_t width, const Join& join) {
+  std::copy_n(x, width, y);
+  for (int64_t row = 1; row < rows; ++row)
+    for (int64_t lane = 0; lane < width; ++lane) y[lane] = join(y[lane], static_cast<Number>(x[row * apart + lane]));
+}
+
+template <class Number, class Join>
+Number JoinRow(const float* row, int64_t count, const Join& join) {
+  Number lanes[kRowLanes] = {};
+  const int64_t used = std::min(count, kRowLanes), rows = std::max<int64_t>(1, count / kRowLanes);
+  JoinRows(row, lanes, rows, kRowLanes, used, join);
+  Number result = lanes[0];
   for (int64_t lane = 1; lane < used; ++lane) result = join(result, lanes[lane]);
-  for (; at < count; ++at) result = join(result, row[at]);
+  for (int64_t at = used * rows; at < count; ++at) result = join(result, static_cast<Number>(row[at]));
   return result;
 }
 
-template <class Join>
-void Reduce(const float* x, float* y, const Sums& sums, const Join& join) {
+template <class Number, class Join>
+void Reduce(const float* x, float* y, const Sums& sums, const Join& join, Number scale = 1) {
 #pragma omp parallel for if (sums.before * sums.count * sums.apart > (1 << 16))
   for (int64_t block = 0; block < sums.before; ++block) {
     const float* const from = x + block * sums.count * sums.apart;
     float* const to = y + block * sums.apart;
     if (sums.apart == 1) {
-      *to = ReduceRow(from, sums.count, join);
+      *to = static_cast<float>(JoinRow<Number>(from, sums.count, join) * scale);
       continue;
     }
-    std::copy_n(from, sums.apart, to);
-    for (int64_t i = 1; i < sums.count; ++i)
-      for (int64_t at = 0; at < sums.apart; ++at) to[at] = join(to[at], from[i * sums.apart + at]);
+    for (int64_t at = 0; at < sums.apart; at += kTile) {
+      const int64_t width = std::min(kTile, sums.apart - at);
+      Number tile[kTile];
+      JoinRows(from + at, tile, sums.count, sums.apart, width, join);
+      for (int64_t lane = 0; lane < width; ++lane) to[at + lane] = static_cast<float>(tile[lane] * scale);
+    }
   }
 }
 
@@ -66,20 +75,19 @@ void Reduce(const float* x, float* y, const Sums& sums, const Join& join) {
 // dimension.
 void LowerShortSums(const Operation& operation, const Reduction& parameters, const Sums& sums, Lowering& lowering) {
   const Slot source = lowering.PlainOf(operation.inputs[0]);
-  const memory::dims y = lowering.program().dims(operation.output);
-  const Slot result = lowering.Result(operation.output, Plain(y));
+  const Slot result = lowering.Result(operation.output, Plain(lowering.program().dims(operation.output)));
   lowering.EmitFunction("reduce", {source, result},
-                        [sums, algorithm = parameters.algorithm, made = CountOf(y)](const std::vector<char*>& data) {
+                        [sums, algorithm = parameters.algorithm](const std::vector<char*>& data) {
                           const float* const from = reinterpret_cast<const float*>(data[0]);
                           float* const to = reinterpret_cast<float*>(data[1]);
                           if (algorithm == dnnl::algorithm::reduction_max)
-                            return Reduce(from, to, sums, [](float a, float b) { return b > a ? b : a; });
+                            return Reduce<float>(from, to, sums, [](float a, float b) { return b > a ? b : a; });
                           if (algorithm == dnnl::algorithm::reduction_min)
-                            return Reduce(from, to, sums, [](float a, float b) { return b < a ? b : a; });
-                          Reduce(from, to, sums, [](float a, float b) { return a + b; });
-                          if (algorithm != dnnl::algorithm::reduction_mean) return;
-                          const float scale = 1 / static_cast<float>(sums.count);
-                          for (int64_t i = 0; i < made; ++i) to[i] *= scale;
+                            return Reduce<float>(from, to, sums, [](float a, float b) { return b < a ? b : a; });
+                          const bool mean = algorithm == dnnl::algorithm::reduction_mean;
+                          const double scale = mean ? 1 / static_cast<double>(sums.count) : 1;
+                          Reduce<double>(
+                              from, to, sums, [](double a, double b) { return a + b; }, scale);
                         });
 }
 

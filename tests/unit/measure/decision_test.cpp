@@ -28,6 +28,33 @@ TEST(PlacementDecision, OneThatIsCutOrTooLongIsRefused) {
   EXPECT_FALSE(ParseDecision(longer, 3, 4));
 }
 
+TEST(PlacementDecision, HowSureItIsIsReadAsItWasWritten) {
+  PlacementDecision unsure = kDecision;
+  unsure.unsure_searches = 3;
+  unsure.disturbance = 0.25;
+  EXPECT_EQ(ParseDecision(BytesOf(unsure), 3, 4), unsure);
+}
+
+TEST(PlacementDecision, TheSurerOneStaysAndSearchesAreBounded) {
+  const auto found = [](const char* summary, double disturbance) {
+    PlacementDecision decision{{}, summary};
+    decision.disturbance = disturbance;
+    decision.unsure_searches = disturbance > kMostDisturbance ? 1 : 0;
+    return decision;
+  };
+  PlacementDecision decision = MoreCertain({}, found("first", 0.6));
+  EXPECT_TRUE(decision.is_provisional());
+  decision = MoreCertain(decision, found("less disturbed", 0.4));
+  EXPECT_EQ(decision.summary, "less disturbed");
+  decision = MoreCertain(decision, found("more disturbed", 0.5));
+  EXPECT_EQ(decision.summary, "less disturbed");
+  EXPECT_EQ(decision.unsure_searches, 3u);
+  EXPECT_FALSE(MoreCertain(decision, found("sure", 0.02)).is_provisional());
+  EXPECT_EQ(MoreCertain(decision, found("sure", 0.02)).summary, "sure");
+  while (decision.is_provisional()) decision = MoreCertain(decision, found("again", 0.5));
+  EXPECT_EQ(decision.unsure_searches, PlacementDecision::kMostUnsureSearches);
+}
+
 TEST(PlacementDecision, NodesAreNotOfferedToTheDelegate) {
   TestGraph made({DType::kFloat32, true, {4}});
   made.Input("x").Node("a", "Relu", {"x"}).Node("y", "Abs", {"a"}).Output("y");

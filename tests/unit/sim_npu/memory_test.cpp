@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace sim_npu {
 namespace {
 
@@ -44,10 +46,28 @@ TEST(PlanArena, TensorsThatLiveTogetherDoNotOverlap) {
   }
 }
 
+TEST(PlanArena, ManyTensorsThatLiveTogetherDoNotOverlap) {
+  std::vector<Lifetime> tensors;
+  for (size_t i = 0; i < 6000; ++i) tensors.push_back({i * 37 % 91, i / 2, i / 2 + i * 13 % 70, 0});
+  const size_t size = PlanArena(tensors);
+  size_t largest = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    EXPECT_LE(tensors[i].offset + tensors[i].elements, size);
+    for (size_t j = 0; j < i; ++j) ASSERT_FALSE(Overlap(tensors[i], tensors[j])) << i << " and " << j;
+    size_t together = 0;
+    for (const Lifetime& other : tensors)
+      if (other.first <= tensors[i].first && tensors[i].first <= other.last) together += other.elements;
+    largest = std::max(largest, together);
+  }
+  EXPECT_LE(size, 2 * largest);
+}
+
 TEST(PlanArena, ChainNeedsTwoPlaces) {
-  std::vector<Lifetime> chain;
-  for (size_t i = 0; i < 10; ++i) chain.push_back({100, i, i + 1, 0});
-  EXPECT_EQ(PlanArena(chain), 200u);
+  for (const size_t length : {10, 10'000}) {
+    std::vector<Lifetime> chain;
+    for (size_t i = 0; i < length; ++i) chain.push_back({100, i, i + 1, 0});
+    EXPECT_EQ(PlanArena(chain), 200u);
+  }
 }
 
 }  // namespace
