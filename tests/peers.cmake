@@ -10,9 +10,11 @@ endfunction()
 deputy_peer_test(microsoft_operators microsoft_operators_test.py)
 add_test(NAME integration.definitions
          COMMAND sh -c [[test -x "$0" && exec "$0" "$@"; exec python3 "$@"]] ${DEPUTY_PEERS_PYTHON}
-                 ${CMAKE_CURRENT_SOURCE_DIR}/integration/definitions_test.py --schema ${PROJECT_SOURCE_DIR}/sdk/schema)
+                 ${CMAKE_CURRENT_SOURCE_DIR}/integration/definitions_test.py --schema ${PROJECT_SOURCE_DIR}/sdk/schema
+                 --importer ${PROJECT_SOURCE_DIR}/host/import/onnx)
 set_tests_properties(integration.definitions PROPERTIES LABELS integration SKIP_RETURN_CODE 77)
 deputy_peer_test(fixed_extents fixed_extents_test.py)
+deputy_peer_test(onnx_package onnx_package_test.py)
 if(DEPUTY_BUILD_PLUGINS AND NOT DEPUTY_SANITIZE)
   deputy_peer_test(trace trace_test.py --digits ${PROJECT_SOURCE_DIR}/configs/digits/digits.onnx)
 endif()

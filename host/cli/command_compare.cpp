@@ -132,7 +132,8 @@ bool LoadAll(const CompareOptions& options, std::vector<Candidate>& candidates, 
   for (Candidate& candidate : candidates) {
     ShowProgress("load: " + candidate.name);
     Stopwatch watch;
-    std::optional<Model> model = OpenModel(options.model, candidate.context, options.shapes, exit_status);
+    std::optional<Model> model =
+        OpenModelFor(options.inputs, options.model, candidate.context, options.shapes, exit_status);
     if (!model) return false;
     candidate.model = *std::move(model);
     candidate.load_ns = watch.Lap();

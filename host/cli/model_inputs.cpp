@@ -223,11 +223,39 @@ std::optional<Model> OpenModel(const std::string& path, const ContextOptions& co
   return model;
 }
 
+namespace {
+
+// The inputs with a default value that have a file.
+std::vector<std::string> GivenDefaults(const Model& model, const InputArguments& inputs) {
+  std::vector<std::string> given;
+  for (const std::string& name : model.inputs_with_default()) {
+    const bool has_file = std::any_of(inputs.files.begin(), inputs.files.end(), [&](const std::string& argument) {
+      const Result<NamedValue> named = ParseNamedValue("--input", "NAME=FILE", argument);
+      return named.ok() && named->name == name;
+    });
+    if (has_file) given.push_back(name);
+  }
+  return given;
+}
+
+}  // namespace
+
+std::optional<Model> OpenModelFor(const InputArguments& inputs, const std::string& path, const ContextOptions& context,
+                                  const std::vector<std::string>& shapes, int& exit_status, const BuildOptions& options,
+                                  LoadTimes* times) {
+  std::optional<Model> model = OpenModel(path, context, shapes, exit_status, options, times);
+  if (!model) return std::nullopt;
+  BuildOptions with_given = options;
+  with_given.given_inputs = GivenDefaults(*model, inputs);
+  return with_given.given_inputs.empty() ? std::move(model)
+                                         : OpenModel(path, context, shapes, exit_status, with_given, times);
+}
+
 std::optional<LoadedModel> LoadModel(const std::string& path, const ContextOptions& context,
                                      const InputArguments& inputs, const std::vector<std::string>& shapes,
                                      uint64_t seed, int& exit_status, const BuildOptions& options) {
   LoadTimes times;
-  std::optional<Model> model = OpenModel(path, context, shapes, exit_status, options, &times);
+  std::optional<Model> model = OpenModelFor(inputs, path, context, shapes, exit_status, options, &times);
   if (!model) return std::nullopt;
   Result<BoundInputs> bound = BindInputs(model->inputs(), inputs, shapes, seed);
   if (!bound.ok()) {

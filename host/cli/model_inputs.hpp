@@ -86,6 +86,10 @@ struct LoadTimes {
 std::optional<Model> OpenModel(const std::string& path, const ContextOptions& context,
                                const std::vector<std::string>& shapes, int& exit_status,
                                const BuildOptions& options = {}, LoadTimes* times = nullptr);
+// The same; inputs that have a default value and a file are inputs of the model.
+std::optional<Model> OpenModelFor(const InputArguments& inputs, const std::string& path, const ContextOptions& context,
+                                  const std::vector<std::string>& shapes, int& exit_status,
+                                  const BuildOptions& options = {}, LoadTimes* times = nullptr);
 
 // A model of a command line with the inputs of a run.
 struct LoadedModel {

@@ -71,8 +71,17 @@ fs::path DataFile(const fs::path& set, const char* kind, size_t index) {
   return set / fmt::format("{}_{}.pb", kind, index);
 }
 
-Status Build(const fs::path& file, const Context& context, bool via_dpm, Model& model) {
+// With as many inputs as the data set has: inputs with a default value are inputs if it has data for all of them.
+Status Build(const fs::path& file, const fs::path& set, const Context& context, bool via_dpm, Model& model) {
   DEPUTY_RETURN_IF_ERROR(model.Build(file.string(), context));
+  BuildOptions options;
+  options.given_inputs = model.inputs_with_default();
+  size_t files = 0;
+  for (std::error_code error; fs::exists(DataFile(set, "input", files), error);) ++files;
+  if (!options.given_inputs.empty() && files == model.inputs().size() + options.given_inputs.size()) {
+    model = Model();
+    DEPUTY_RETURN_IF_ERROR(model.Build(file.string(), context, options));
+  }
   if (!via_dpm) return {};
   const TemporaryFolder scratch;
   if (scratch.path().empty()) return Status(StatusCode::kUnavailable, "a temporary directory cannot be created");
@@ -105,9 +114,10 @@ class CaseRun {
     }
     const fs::path surplus = DataFile(set, "input", inputs.size());
     if (std::error_code error; fs::exists(surplus, error))
-      return Stop(Skip(std::move(result_), fmt::format("{} exists, but the model has {} inputs: inputs with an "
-                                                       "initializer are constants here",
-                                                       surplus.filename().string(), inputs.size())));
+      return Stop(Skip(std::move(result_),
+                       fmt::format("{} exists, but the model has {} inputs, and {} with a default "
+                                   "value",
+                                   surplus.filename().string(), inputs.size(), model_.inputs_with_default().size())));
     std::vector<ModelValue> outputs;
     const Status status = Predict(inputs, outputs);
     if (!status.ok()) return Stop(Refused(std::move(result_), status));
@@ -302,7 +312,7 @@ CaseResult RunCase(const fs::path& folder, const Context& context, const CaseOpt
   const std::vector<fs::path> sets = DataSetsIn(folder);
   if (sets.empty()) return Skip(std::move(result), "no test_data_set_*");
   Model model;
-  const Status built = Build(file, context, options.via_dpm, model);
+  const Status built = Build(file, sets.front(), context, options.via_dpm, model);
   if (!built.ok()) return Refused(std::move(result), built);
   std::vector<Session> sessions;
   for (size_t i = 0; i < std::max<size_t>(options.sessions, 1); ++i) {

@@ -247,6 +247,9 @@ class CpuDelegate final : public Delegate {
       std::string detail =
           fmt::format("{}{}{} version {}", node.primitive.domain(), node.primitive.domain().empty() ? "" : ".",
                       node.primitive.op_type(), node.primitive.since_version());
+      const int32_t known = NewestOpset(node.primitive.domain());
+      if (known != 0 && node.primitive.since_version() > known)
+        detail += fmt::format("; the operators of its domain are known up to {}", known);
       if (!nearest.empty()) detail += fmt::format("; the nearest known operator is {}", nearest);
       verdicts[id] = {Reason::kOperatorUnknown, std::move(detail)};
     }

@@ -236,6 +236,11 @@ class Reader {
     Node node;
     DEPUTY_ASSIGN_OR_RETURN(node.name, Text(table.name()));
     DEPUTY_ASSIGN_OR_RETURN(node.primitive, ReadPrimitive(table.primitive()));
+    if (const OperatorInfo* info = InfoOf(node.kind());
+        info != nullptr && node.primitive.since_version() > info->newest())
+      return Error(StatusCode::kIncompatible, "node '{}' is {}-{}, known up to {}-{}", Printable(node.name), info->name,
+                   node.primitive.since_version(), info->name, info->newest())
+          .Advise("the file was made by a newer version, which knows that definition");
     DEPUTY_ASSIGN_OR_RETURN(node.inputs, List(table.inputs()));
     DEPUTY_ASSIGN_OR_RETURN(node.outputs, List(table.outputs()));
     DEPUTY_ASSIGN_OR_RETURN(node.source, Source(table.source()));

@@ -111,6 +111,9 @@ class Graph {
   // Initial values of states, which pass from run to run of a session without the caller: the last inputs read the last
   // outputs of the previous run, in the same order; in the first run, these values. A region has none.
   std::vector<Tensor> initial_states;
+  std::vector<std::string> warnings;  // of the importer, for the log; not written to files
+  // Inputs of the imported file that are constants of the graph, because the file has a default for each.
+  std::vector<std::string> inputs_with_default;
   std::vector<std::string> external_files;  // files beside the model's own that constants are mapped from
   std::vector<MappedBytes> mapped;          // in which constants lie
 

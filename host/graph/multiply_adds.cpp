@@ -34,6 +34,7 @@ bool IsSet(const Node& node, const char* attribute) { return node.primitive.GetI
 
 uint64_t MultiplyAdds(const Graph& graph, const Node& node) {
   switch (node.kind()) {
+    case OpKind::kCausalConvWithState:
     case OpKind::kConv:
     case OpKind::kConvInteger:
     case OpKind::kMicrosoft_FusedConv: return OfConvolution(graph, node, 1);

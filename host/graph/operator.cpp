@@ -154,4 +154,17 @@ std::string_view NearestOperator(std::string_view op_type) {
 
 std::span<const OperatorInfo> AllOperators() { return kOperators; }
 
+int32_t NewestOpset(std::string_view domain) {
+  static const auto* const newest = [] {
+    auto* made = new std::unordered_map<std::string_view, int32_t>;
+    for (const OperatorInfo& info : kOperators) {
+      int32_t& known = (*made)[info.domain];
+      known = std::max(known, info.newest());
+    }
+    return made;
+  }();
+  const auto found = newest->find(domain);
+  return found == newest->end() ? 0 : found->second;
+}
+
 }  // namespace deputy::host

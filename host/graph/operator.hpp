@@ -91,6 +91,9 @@ OpKind FindOperator(std::string_view domain, std::string_view op_type);
 // The known operator whose name is nearest to a misspelled or missing one; empty when none is near.
 std::string_view NearestOperator(std::string_view op_type);
 std::span<const OperatorInfo> AllOperators();
+// The newest opset of a domain in which one of its operators was defined anew: the list has all definitions up to it.
+// 0 for a domain without operators in the list.
+int32_t NewestOpset(std::string_view domain);
 
 // Computes every element from the element at the same place of the first input; the rest are scalars or attributes.
 constexpr bool IsUnary(OpKind kind) {
@@ -119,6 +122,7 @@ constexpr bool IsUnary(OpKind kind) {
     case OpKind::kSoftplus:
     case OpKind::kSoftsign:
     case OpKind::kSqrt:
+    case OpKind::kSwish:
     case OpKind::kTanh:
     case OpKind::kThresholdedRelu: return true;
     default: return false;

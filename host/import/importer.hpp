@@ -31,6 +31,8 @@ struct ImportSource {
   // that compute with extents; others ignore it.
   std::vector<std::pair<std::string, std::vector<int64_t>>> input_extents = {};
   FileAccess external = FileAccess::kMapped;  // to files beside the model
+  // Names of Graph::inputs_with_default that are inputs of the graph nevertheless.
+  std::vector<std::string> given_inputs = {};
 };
 
 // Stateless. Does not log. [any-thread]

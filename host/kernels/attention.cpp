@@ -55,23 +55,34 @@ struct TileMemory {
  private:
 };
 
+// The keys that one query may attend to, if the mask does not exclude them: from `first`, before `last`.
+struct KeyRange {
+  int64_t first, last;
+};
+
+template <class T>
+KeyRange KeysOf(const AttentionArgs<T>& args, int64_t batch, int64_t query) {
+  KeyRange range{0, args.shape.keys};
+  int64_t own = query + args.shape.past;
+  if (args.lengths != nullptr) {
+    range.last = std::min(range.last, args.lengths[batch]);
+    own = query + args.lengths[batch] - args.shape.queries;
+  }
+  if (args.causal) range.last = std::min(range.last, own + 1);
+  // Windows may be larger than all distances between keys.
+  if (args.right >= 0 && args.right < args.shape.keys - own) range.last = std::min(range.last, own + args.right + 1);
+  if (args.left >= 0 && args.left < own) range.first = own - args.left;
+  return range;
+}
+
 // The mask's summand for the score of one key.
 template <class T>
-T BiasAt(const AttentionArgs<T>& args, int64_t row_offset, int64_t query, int64_t key) {
-  T bias = 0;
-  if (args.mask.data != nullptr) {
-    const int64_t at = row_offset + key * args.mask.steps[3];
-    if (key >= args.mask.keys) {
-      bias = kNever<T>;
-    } else if (args.mask.is_bool) {
-      bias = static_cast<const uint8_t*>(args.mask.data)[at] != 0 ? T(0) : kNever<T>;
-    } else {
-      bias = static_cast<const T*>(args.mask.data)[at];
-    }
-  }
-  if (!args.causal) return bias;
-  const int64_t own = query + args.shape.past;
-  return key > own || (args.window >= 0 && own - key >= args.window) ? kNever<T> : bias;
+T BiasAt(const AttentionArgs<T>& args, int64_t row_offset, int64_t key) {
+  if (args.mask.data == nullptr) return T(0);
+  if (key >= args.mask.keys) return kNever<T>;
+  const int64_t at = row_offset + key * args.mask.steps[3];
+  if (args.mask.is_bool) return static_cast<const uint8_t*>(args.mask.data)[at] != 0 ? T(0) : kNever<T>;
+  return static_cast<const T*>(args.mask.data)[at];
 }
 
 // False, with nothing done, for double and if every score is minus infinity.
@@ -87,7 +98,7 @@ bool SoftmaxByModule(T* scores, int64_t keys) {
 
 // Turns the scores of one query into probabilities; `kept`, if not null, receives the requested scores.
 template <class T>
-void Weigh(const AttentionArgs<T>& args, int64_t row_offset, int64_t query, const T* sink, T* scores, T* kept) {
+void Weigh(const AttentionArgs<T>& args, int64_t row_offset, const KeyRange& range, const T* sink, T* scores, T* kept) {
   const int64_t keys = args.shape.keys;
   const auto keep = [&](AttentionScores stage) {
     if (kept != nullptr && args.which == stage) std::copy_n(scores, keys, kept);
@@ -99,11 +110,11 @@ void Weigh(const AttentionArgs<T>& args, int64_t row_offset, int64_t query, cons
   }
   keep(AttentionScores::kCapped);
   bool seen = false;
-  if (args.mask.data == nullptr && !args.causal) {
+  if (args.mask.data == nullptr && range.first <= 0 && range.last >= keys) {
     seen = keys > 0;
   } else {
     for (int64_t i = 0; i < keys; ++i) {
-      const T bias = BiasAt(args, row_offset, query, i);
+      const T bias = i < range.first || i >= range.last ? kNever<T> : BiasAt(args, row_offset, i);
       scores[i] += bias;
       seen = seen || bias != kNever<T>;
     }
@@ -144,7 +155,7 @@ void AttendTile(const AttentionArgs<T>& args, int64_t batch, int64_t head, int64
                         ? nullptr
                         : args.scores + ((batch * shape.heads + head) * shape.queries + query) * shape.keys;
     const T* const sink = args.sinks == nullptr ? nullptr : args.sinks + head;
-    Weigh(args, offset, query, sink, scores + i * shape.keys, kept);
+    Weigh(args, offset, KeysOf(args, batch, query), sink, scores + i * shape.keys, kept);
   }
   linalg::GemmArgs<T> sums = ValueProduct<T>(shape, count);
   sums.a = scores;

@@ -42,8 +42,12 @@ struct AttentionArgs {
   HeadRows<const T> query, key, value;
   HeadRows<T> target;
   AttentionMask mask;
-  bool causal = false;       // a query attends to the past keys and those up to its own
-  int64_t window = -1;       // limits these to the last `window` keys, when not negative
+  bool causal = false;  // a query attends to the keys up to its own, which is at the query's index and the past
+  // Keys that a query attends to before its own and behind it, if not negative.
+  int64_t left = -1, right = -1;
+  // By batch: the keys from this number on are padding; the last of the others belongs to the last query. Null: none is
+  // padding.
+  const int64_t* lengths = nullptr;
   const T* sinks = nullptr;  // by head: the score of one more key with value zero
   double scale = 1, cap = 0;
   T* scores = nullptr;  // [batch, heads, queries, keys], if wanted

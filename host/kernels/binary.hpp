@@ -14,7 +14,7 @@
 
 namespace deputy::host {
 
-// kMod has the sign of the divisor and is for integers; kFMod has the sign of the dividend. Integers wrap; dividing by
+// kMod has the sign of the divisor, also of a zero; kFMod has the sign of the dividend. Integers wrap; dividing by
 // zero gives 0. kMax and kMin give NaN where one side is NaN. kPRelu: second is the slope. kAnd, kOr and kXor take
 // bool.
 enum class BinaryOp : uint8_t {
@@ -70,8 +70,9 @@ void Binary(const BinaryKernel& kernel, const BroadcastPlan<2>& plan, const void
 bool Where(size_t element_size, const BroadcastPlan<3>& plan, const void* condition, const void* first,
            const void* second, void* target, ThreadPool& pool);
 
-// Shifts are unsigned; a shift by the width of the type or more gives 0.
-enum class BitwiseOp : uint8_t { kAnd, kOr, kXor, kShiftLeft, kShiftRight };
+// A shift by a negative number, or by the width of the type or more, gives 0. kShiftSigned shifts to the right and
+// keeps the sign, so that it then gives -1 for a negative number.
+enum class BitwiseOp : uint8_t { kAnd, kOr, kXor, kShiftLeft, kShiftRight, kShiftSigned };
 
 // For integers; false, with nothing written, for other types.
 bool Bitwise(BitwiseOp op, DType dtype, const BroadcastPlan<2>& plan, const void* a, const void* b, void* target,

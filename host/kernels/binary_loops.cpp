@@ -53,6 +53,14 @@ struct Wrapping<T, true> {
   static T Mul(T x, T y) { return static_cast<T>(static_cast<W>(x) * static_cast<W>(y)); }
 };
 
+// The rest of a division whose quotient is rounded down.
+template <class T>
+T FloorMod(T x, T y) {
+  const T rest = std::fmod(x, y);
+  if (rest == 0) return std::copysign(T(0), y);
+  return (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
 template <BinaryOp kOp, class T>
 struct Arithmetic {
   T operator()(T x, T y) const {
@@ -65,6 +73,7 @@ struct Arithmetic {
     if constexpr (std::is_floating_point_v<T>) {
       if constexpr (kOp == BinaryOp::kDiv) return x / y;
       if constexpr (kOp == BinaryOp::kFMod) return std::fmod(x, y);
+      if constexpr (kOp == BinaryOp::kMod) return FloorMod(x, y);
     } else {
       if (y == 0) return 0;
       if constexpr (std::is_signed_v<T>) {
@@ -108,16 +117,6 @@ BinaryLoop FindNumeric(DType dtype) {
   }
   BinaryLoop found = nullptr;
   DispatchNumeric(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::Type;
-    found = RunBinaryLoop<Arithmetic<kOp, T>, T>;
-  });
-  return found;
-}
-
-template <BinaryOp kOp>
-BinaryLoop FindInteger(DType dtype) {
-  BinaryLoop found = nullptr;
-  DispatchInteger(dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     found = RunBinaryLoop<Arithmetic<kOp, T>, T>;
   });
@@ -198,7 +197,7 @@ BinaryLoop FindArithmeticLoop(BinaryOp op, DType dtype) {
     case BinaryOp::kMin: return FindNumeric<BinaryOp::kMin>(dtype);
     case BinaryOp::kPRelu: return FindNumeric<BinaryOp::kPRelu>(dtype);
     case BinaryOp::kFMod: return FindNumeric<BinaryOp::kFMod>(dtype);
-    case BinaryOp::kMod: return FindInteger<BinaryOp::kMod>(dtype);
+    case BinaryOp::kMod: return FindNumeric<BinaryOp::kMod>(dtype);
     case BinaryOp::kPow:
       if (dtype == DType::kFloat32) return PowLoop<float>;
       if (dtype == DType::kFloat64) return PowLoop<double>;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/binary.hpp"
 #include "kernels/dispatch.hpp"
@@ -16,6 +17,10 @@ T Apply(T a, T b) {
   if constexpr (kOp == BitwiseOp::kXor) return static_cast<T>(a ^ b);
   if constexpr (kOp == BitwiseOp::kShiftLeft) return b < kWidth ? static_cast<T>(uint64_t{a} << b) : T{0};
   if constexpr (kOp == BitwiseOp::kShiftRight) return b < kWidth ? static_cast<T>(uint64_t{a} >> b) : T{0};
+  if constexpr (kOp == BitwiseOp::kShiftSigned) {
+    using Signed = std::make_signed_t<T>;
+    return static_cast<T>(static_cast<Signed>(a) >> (b < kWidth ? b : kWidth - 1));
+  }
 }
 
 // Instantiated per combination of steps, so that each becomes vector code. Operands are passed by value: a byte that is
@@ -70,6 +75,7 @@ void Select(BitwiseOp op, const BroadcastPlan<2>& plan, const T* a, const T* b, 
     case BitwiseOp::kXor: return Loop<BitwiseOp::kXor>(plan, a, b, to, pool);
     case BitwiseOp::kShiftLeft: return Loop<BitwiseOp::kShiftLeft>(plan, a, b, to, pool);
     case BitwiseOp::kShiftRight: return Loop<BitwiseOp::kShiftRight>(plan, a, b, to, pool);
+    case BitwiseOp::kShiftSigned: return Loop<BitwiseOp::kShiftSigned>(plan, a, b, to, pool);
   }
 }
 

@@ -115,9 +115,9 @@ uint8_t EncodeFloat(DType dtype, double value, bool saturate) {
   auto above = std::lower_bound(begin, end, size, [](float a, double b) { return a < b; });
   unsigned code = 0;
   if (above == end) {
-    // Above the largest: values up to half a step still round to it.
-    const double largest = *(end - 1), step = largest - *(end - 2);
-    const bool rounds_down = size < largest + step / 2;
+    // Above the largest: values up to half a step still round to it, and half a step does if its code is even.
+    const double largest = *(end - 1), half = largest + (largest - *(end - 2)) / 2;
+    const bool rounds_down = size < half || (size == half && sizes.count % 2 == 1);
     if (!rounds_down && !saturate && !four) {
       if (dtype == DType::kFloat8E5M2) return static_cast<uint8_t>(0x7cU | sign);
       return static_cast<uint8_t>(one_zero ? nan : nan | sign);
@@ -225,7 +225,7 @@ uint8_t EncodeStorage(DType dtype, double value, const Narrowing& how) {
   if (!IsSmallInteger(dtype)) return EncodeFloat(dtype, value, how.saturate);
   if (std::isnan(value)) return 0;
   constexpr double kLimit = 9223372036854774784.0;  // the largest below 2^63
-  const auto whole = static_cast<int64_t>(std::clamp(value, -kLimit, kLimit));
+  const auto whole = static_cast<int64_t>(std::nearbyint(std::clamp(value, -kLimit, kLimit)));
   return static_cast<uint8_t>(static_cast<uint64_t>(whole) & ((1U << BitsOf(dtype)) - 1));
 }
 

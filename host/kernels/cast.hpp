@@ -40,7 +40,8 @@ struct Narrowing {
   enum class Scale : uint8_t { kUp, kDown, kNearest } scale = Scale::kUp;  // float8e8m0 between two powers
 };
 
-// The bits of `value`, for floats of the nearest representable one, ties to even.
+// The bits of the nearest representable number, ties to even; of an integer too, unlike those of whole bytes, which
+// FindConvert truncates. NaN gives the integer 0.
 uint8_t EncodeStorage(DType dtype, double value, const Narrowing& how);
 
 // Converts `count` elements; at least one of the types is a storage type. False for strings and undefined.

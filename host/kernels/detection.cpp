@@ -118,6 +118,12 @@ struct Bins {
   }
 };
 
+// NaN is larger than every number, as in Max.
+template <class T>
+T LargerShare(T best, T value) {
+  return value > best || value != value ? value : best;
+}
+
 template <class T>
 T PoolBin(const RegionShape& shape, const RegionAlign& how, const T* plane, const Bins& rows, const Bins& columns,
           int64_t row, int64_t column) {
@@ -135,7 +141,7 @@ T PoolBin(const RegionShape& shape, const RegionAlign& how, const T* plane, cons
       for (int k = 0; k < 4; ++k) {
         const double share = sample.weights[k] * static_cast<double>(plane[at[k]]);
         sum += share;
-        largest = std::max(largest, share);
+        largest = LargerShare(largest, share);
       }
     }
   if (count == 0) return T(0);
@@ -204,7 +210,8 @@ void MaxPoolRegions(const RegionShape& shape, int64_t batch, double scale, const
         const bool empty = rows.last <= rows.first || columns.last <= columns.first;
         T largest = empty ? T(0) : std::numeric_limits<T>::lowest();
         for (int64_t y = rows.first; y < rows.last; ++y)
-          for (int64_t x = columns.first; x < columns.last; ++x) largest = std::max(largest, from[y * shape.width + x]);
+          for (int64_t x = columns.first; x < columns.last; ++x)
+            largest = LargerShare(largest, from[y * shape.width + x]);
         target[item * bins + bin] = largest;
       }
     });

@@ -16,6 +16,25 @@ constexpr T EmptyMaximum() {
   return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
 }
 
+// NaN is larger than every number, as in Max and ReduceMax.
+template <class T>
+constexpr bool IsNaN(T value) {
+  if constexpr (std::is_floating_point_v<T>) return value != value;
+  return false;
+}
+template <class T>
+constexpr T LargerOf(T best, T value) {
+  return value > best || IsNaN(value) ? value : best;
+}
+
+bool HasNaN(const float* x, int64_t count) {
+  bool found = false;
+  InParts(count, kLongRow, [&](int64_t begin, int64_t end) {
+    found = found || !linalg::IsWithin(x + begin, end - begin, std::numeric_limits<float>::infinity());
+  });
+  return found;
+}
+
 // Elements combined between two checks whether the run ends.
 constexpr double kMostWork = 1 << 24;
 
@@ -215,7 +234,7 @@ void MaxRowWithIndices(const PoolShape& shape, const RowWindow& window, const T*
     window.ForEachRow([&](int64_t row) {
       for (int64_t tap = taps.first; tap < taps.last; ++tap) {
         const int64_t index = row + x * axis.stride - axis.pad_begin + tap * axis.dilation;
-        if (best_index >= 0 && !(plane[index] > best)) continue;
+        if (best_index >= 0 && (IsNaN(best) || !(plane[index] > best || IsNaN(plane[index])))) continue;
         best = plane[index];
         best_index = index;
       }
@@ -308,6 +327,13 @@ void PoolPlane(const linalg::PoolArgs& all, double most_taps) {
   });
 }
 
+// One row of outputs.
+template <class T>
+void MaxRow(const PoolShape& shape, const RowWindow& window, const T* plane, T* y) {
+  std::fill_n(y, shape.out[shape.window.rank - 1], EmptyMaximum<T>());
+  CombineRow(shape, window, plane, y, LargerOf<T>);
+}
+
 // Calls fn(plane) over the pool.
 template <class F>
 void ForEachPlane(const PoolShape& shape, ThreadPool& pool, F fn) {
@@ -346,7 +372,12 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
         linalg::PoolArgs one = all;
         one.x = x + plane * in_size;
         one.y = y + plane * out_size;
-        PoolPlane(one, most_taps);
+        // The vectors of linalg skip NaN.
+        if (HasNaN(one.x, in_size))
+          ForEachItem(0, one.out[0], most_taps * static_cast<double>(one.out[1]),
+                      [&](int64_t row) { MaxRow(shape, RowWindow(shape, row), one.x, one.y + row * one.out[1]); });
+        else
+          PoolPlane(one, most_taps);
         InParts(may_have_empty_windows ? one.out[0] : 0,
                 std::max<int64_t>(1, kLongRow / std::max<int64_t>(1, one.out[1])), [&](int64_t first, int64_t stop) {
                   for (int64_t row = first; row < stop; ++row)
@@ -375,9 +406,7 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
       MaxRowWithIndices(shape, window, x + plane * in_size, plane * in_size, column_major, y + start, indices + start);
       return;
     }
-    std::fill_n(y + start, shape.out[last], EmptyMaximum<T>());
-    CombineRow(shape, window, x + plane * in_size, y + start,
-               [](T best, T value) { return value > best ? value : best; });
+    MaxRow(shape, window, x + plane * in_size, y + start);
     if (may_have_empty_windows) FillEmptyWindows(shape, window, y + start);
   });
 }
@@ -453,7 +482,7 @@ void GlobalMaxPool(int64_t planes, int64_t size, const T* x, T* y, ThreadPool& p
     for (int64_t p = begin; p < end; ++p) {
       T best = EmptyMaximum<T>();
       InParts(size, kLongRow, [&](int64_t first, int64_t last) {
-        for (int64_t i = first; i < last; ++i) best = x[p * size + i] > best ? x[p * size + i] : best;
+        for (int64_t i = first; i < last; ++i) best = LargerOf(best, x[p * size + i]);
       });
       y[p] = best;
     }

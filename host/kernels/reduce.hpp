@@ -1,4 +1,4 @@
-// Reductions, the k largest or smallest elements, softmax and cumulative sums along axes.
+// Reductions, the k largest or smallest elements, softmax, cumulative sums and products along axes.
 #pragma once
 
 #include <array>
@@ -63,9 +63,11 @@ enum class SoftmaxOp : uint8_t { kSoftmax, kLogSoftmax, kHardmax };
 // float32 and float64; false, with nothing written, for others. Source and target may be the same memory.
 bool Softmax(SoftmaxOp op, DType dtype, const AxisView& view, const void* source, void* target, ThreadPool& pool);
 
-// Sums of all elements up to (exclusive: before) each one along the axis, from the end when `reverse`. Floats and
-// integers of 32 and 64 bits; integers wrap. Source and target may not overlap.
-bool CumulativeSum(DType dtype, const AxisView& view, bool exclusive, bool reverse, const void* source, void* target,
-                   ThreadPool& pool);
+enum class CumulativeOp : uint8_t { kSum, kProduct };
+
+// Sums or products of all elements up to (exclusive: before) each one along the axis, from the end when `reverse`.
+// Floats and integers of 32 and 64 bits; integers wrap. Source and target may not overlap.
+bool Cumulate(CumulativeOp op, DType dtype, const AxisView& view, bool exclusive, bool reverse, const void* source,
+              void* target, ThreadPool& pool);
 
 }  // namespace deputy::host

@@ -165,24 +165,31 @@ void SoftmaxRange(SoftmaxOp op, const AxisView& view, const T* source, T* target
   }
 }
 
-template <class T, class Sum>
-void CumulativeSumRange(const AxisView& view, bool exclusive, bool reverse, const T* source, T* target, int64_t begin,
-                        int64_t end) {
+// Sums or products.
+template <CumulativeOp kOp, class T>
+void CumulateRange(const AxisView& view, bool exclusive, bool reverse, const T* source, T* target, int64_t begin,
+                   int64_t end) {
+  constexpr T kStart = kOp == CumulativeOp::kProduct ? 1 : 0;
+  const auto join = [](T total, T element) {
+    if constexpr (kOp == CumulativeOp::kProduct) return total * element;
+    return total + element;
+  };
   const int64_t step = reverse ? -view.inner : view.inner;
   constexpr int64_t kBlock = 64;
   while (view.inner > 1 && begin < end) {  // adjacent columns side by side
     const int64_t column = begin % view.inner, width = std::min({kBlock, end - begin, view.inner - column});
     int64_t offset = begin / view.inner * view.extent * view.inner + column;
     if (reverse) offset += (view.extent - 1) * view.inner;
-    Sum sums[kBlock] = {};
+    T totals[kBlock];
+    std::fill_n(totals, kBlock, kStart);
     InParts(view.extent, kLongRow / kBlock, [&](int64_t first, int64_t last) {
       for (int64_t k = first; k < last; ++k, offset += step) {
         const T* from = source + offset;
         T* to = target + offset;
         for (int64_t i = 0; i < width; ++i) {
-          const Sum next = sums[i] + static_cast<Sum>(from[i]);
-          to[i] = static_cast<T>(exclusive ? sums[i] : next);
-          sums[i] = next;
+          const T next = join(totals[i], from[i]);
+          to[i] = exclusive ? totals[i] : next;
+          totals[i] = next;
         }
       }
     });
@@ -191,12 +198,12 @@ void CumulativeSumRange(const AxisView& view, bool exclusive, bool reverse, cons
   for (int64_t at = begin; at < end; ++at) {
     int64_t offset = at / view.inner * view.extent * view.inner + at % view.inner;
     if (reverse) offset += (view.extent - 1) * view.inner;
-    Sum sum = 0;
+    T total = kStart;
     InParts(view.extent, kLongRow, [&](int64_t first, int64_t last) {
       for (int64_t k = first; k < last; ++k, offset += step) {
-        const Sum next = sum + static_cast<Sum>(source[offset]);
-        target[offset] = static_cast<T>(exclusive ? sum : next);
-        sum = next;
+        const T next = join(total, source[offset]);
+        target[offset] = exclusive ? total : next;
+        total = next;
       }
     });
   }
@@ -218,25 +225,25 @@ bool Softmax(SoftmaxOp op, DType dtype, const AxisView& view, const void* source
   });
 }
 
-bool CumulativeSum(DType dtype, const AxisView& view, bool exclusive, bool reverse, const void* source, void* target,
-                   ThreadPool& pool) {
-  const auto run = [&](auto tag, auto sum) {
+bool Cumulate(CumulativeOp op, DType dtype, const AxisView& view, bool exclusive, bool reverse, const void* source,
+              void* target, ThreadPool& pool) {
+  const auto run = [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    using Sum = typename decltype(sum)::Type;
+    const auto range =
+        op == CumulativeOp::kSum ? CumulateRange<CumulativeOp::kSum, T> : CumulateRange<CumulativeOp::kProduct, T>;
     pool.ParallelFor(view.outer * view.inner, Grain(view, 16384), [&](int64_t begin, int64_t end) {
-      CumulativeSumRange<T, Sum>(view, exclusive, reverse, static_cast<const T*>(source), static_cast<T*>(target),
-                                 begin, end);
+      range(view, exclusive, reverse, static_cast<const T*>(source), static_cast<T*>(target), begin, end);
     });
     return true;
   };
   switch (dtype) {
-    case DType::kFloat32: return run(TypeTag<float>(), TypeTag<float>());
-    case DType::kFloat64: return run(TypeTag<double>(), TypeTag<double>());
-    // A signed sum has the bits of the unsigned one, which may overflow.
+    case DType::kFloat32: return run(TypeTag<float>());
+    case DType::kFloat64: return run(TypeTag<double>());
+    // A signed sum or product has the bits of the unsigned one, which may overflow.
     case DType::kInt32:
-    case DType::kUint32: return run(TypeTag<uint32_t>(), TypeTag<uint32_t>());
+    case DType::kUint32: return run(TypeTag<uint32_t>());
     case DType::kInt64:
-    case DType::kUint64: return run(TypeTag<uint64_t>(), TypeTag<uint64_t>());
+    case DType::kUint64: return run(TypeTag<uint64_t>());
     default: return false;
   }
 }

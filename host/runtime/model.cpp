@@ -1,6 +1,7 @@
 // deputy::Model: from a file or memory to a state that sessions share.
 #include "deputy/model.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "base/file.hpp"
 #include "base/log.hpp"
+#include "base/printable.hpp"
 #include "base/process_fork.hpp"
 #include "format/model_file.hpp"
 #include "plan/partition_key.hpp"
@@ -45,7 +47,7 @@ using host::Graph;
 namespace {
 
 host::ImportSource SourceOf(const Model::State& state) {
-  return {state.file->bytes(), state.file, state.path, {}, state.engine->file_access};
+  return {state.file->bytes(), state.file, state.path, {}, state.engine->file_access, state.given_inputs};
 }
 
 // Of the imported graph's files. Copies are read for it, as their files may be others by now.
@@ -87,10 +89,32 @@ std::optional<host::Digest> WithOutputs(std::optional<host::Digest> model, const
   return digester.Finish();
 }
 
+// So is what is known about one whose constants are inputs.
+std::optional<host::Digest> WithInputs(std::optional<host::Digest> model, const std::vector<std::string>& given) {
+  if (!model || given.empty()) return model;
+  host::Digester digester;
+  digester.Add(*model).AddText("given inputs").AddNumber(given.size());
+  for (const std::string& name : given) digester.AddText(name);
+  return digester.Finish();
+}
+
+Status CheckGiven(const Graph& graph, const std::vector<std::string>& given) {
+  for (const std::string& name : given)
+    if (std::find(graph.inputs_with_default.begin(), graph.inputs_with_default.end(), name) ==
+        graph.inputs_with_default.end())
+      return Error(StatusCode::kInvalidArgument, "the model has no input '{}' with a default value",
+                   host::Printable(name));
+  return {};
+}
+
 // Everything up to the plan, when the model fixes its shapes. `state` has a name, an engine and perhaps a file.
 Status Load(Model::State& state, const host::ImportSource& source, ModelType type) {
   state.engine->Report({ProgressStage::kImport, {}, state.name});
   DEPUTY_ASSIGN_OR_RETURN(host::ReadGraph read, host::ReadAnyModel(source, type, state.name, state.input_shapes));
+  for (const std::string& warning : read.graph.warnings)
+    host::Log(host::LogLevel::kWarning, "{}: {}", state.log_name(), warning);
+  DEPUTY_RETURN_IF_ERROR(CheckGiven(read.graph, state.given_inputs).At(state.name));
+  state.inputs_with_default = read.graph.inputs_with_default;
   const std::string changed = std::move(read.changed_extents);
   if (state.file == nullptr) state.original = std::make_shared<const Graph>(read.graph);
   // The bytes of a model from memory may be gone when its digest is needed.
@@ -108,9 +132,9 @@ Status Load(Model::State& state, const host::ImportSource& source, ModelType typ
   if (state.file != nullptr) read.graph.mapped.push_back(std::move(own));
   DEPUTY_RETURN_IF_ERROR(AddOutputs(read.graph, state.extra_outputs).At(state.name));
   DEPUTY_RETURN_IF_ERROR(OfExtents(state.Prepare(std::move(read.graph)), changed));
-  state.fallback->set_digest(WithOutputs(std::move(digest), state.extra_outputs));
-  // Nodes have other numbers with other outputs; a placement file is made without.
-  if (state.engine->measure && state.extra_outputs.empty()) state.ReadPlacements();
+  state.fallback->set_digest(WithInputs(WithOutputs(std::move(digest), state.extra_outputs), state.given_inputs));
+  // Nodes have other numbers with other outputs and inputs; a placement file is made without.
+  if (state.engine->measure && state.extra_outputs.empty() && state.given_inputs.empty()) state.ReadPlacements();
   if (!state.engine->measure) state.ReportUnreadPlacements();
   // Weights have been read by now, to be folded, and will be read again to be packed: not all of them at once.
   state.graph->DropPages();
@@ -139,6 +163,7 @@ Status Model::Build(const std::string& path, const Context& context, const Build
   state->path = path;
   state->input_shapes = options.input_shapes;
   state->extra_outputs = options.extra_outputs;
+  state->given_inputs = options.given_inputs;
   DEPUTY_RETURN_IF_ERROR(Load(*state, SourceOf(*state), ModelType::kAuto));
   state->name = state->path.filename().string();
   state->path = std::filesystem::absolute(state->path);  // the working directory may change
@@ -155,8 +180,11 @@ Status Model::Build(const void* data, size_t size, ModelType type, const Context
   state->name = "model";
   state->input_shapes = options.input_shapes;
   state->extra_outputs = options.extra_outputs;
+  state->given_inputs = options.given_inputs;
   state->engine = std::move(engine);
-  DEPUTY_RETURN_IF_ERROR(Load(*state, {{static_cast<const uint8_t*>(data), size}, nullptr, {}}, type));
+  host::ImportSource source{{static_cast<const uint8_t*>(data), size}, nullptr, {}};
+  source.given_inputs = options.given_inputs;
+  DEPUTY_RETURN_IF_ERROR(Load(*state, source, type));
   state_ = std::move(state);
   return {};
 }
@@ -169,6 +197,11 @@ const std::vector<TensorInfo>& Model::inputs() const {
 const std::vector<TensorInfo>& Model::outputs() const {
   static const std::vector<TensorInfo> none;
   return state_ == nullptr ? none : state_->outputs;
+}
+
+const std::vector<std::string>& Model::inputs_with_default() const {
+  static const std::vector<std::string> none;
+  return state_ == nullptr ? none : state_->inputs_with_default;
 }
 
 bool Model::has_states() const { return state_ != nullptr && !state_->graph->initial_states.empty(); }

@@ -51,6 +51,8 @@ struct Model::State {
   std::shared_ptr<const host::Graph> original;
   NamedShapes input_shapes;                // of BuildOptions
   std::vector<std::string> extra_outputs;  // of BuildOptions
+  std::vector<std::string> given_inputs;   // of BuildOptions
+  std::vector<std::string> inputs_with_default;
   std::shared_ptr<host::Engine> engine;
   std::unique_ptr<host::ModelFallback> fallback;
   std::shared_ptr<const host::ModelIdentity> identity;  // of `graph`

@@ -1,5 +1,6 @@
 // Pools over windows and over whole planes. The pooling unit reads a plane at a time.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "operators.hpp"
@@ -44,7 +45,8 @@ class Pool final : public Layer {
     for (int64_t i = y0; i < y1; ++i)
       for (int64_t j = x0; j < x1; ++j) {
         sum += from[i * width_ + j];
-        largest = std::max(largest, from[i * width_ + j]);
+        const float value = from[i * width_ + j];
+        if (value > largest || std::isnan(value)) largest = value;  // as the host's kernels
       }
     if (!average_) return largest;
     const int64_t count = count_padding_ ? window_.kernel[0] * window_.kernel[1] : (y1 - y0) * (x1 - x0);

@@ -82,6 +82,9 @@ int32_t FirstWithForm(const reference::Node& node, const reference::Inputs& inpu
   need(19, node.String("coordinate_transformation_mode", "") == "half_pixel_symmetric");
   const std::string reduction = node.String("reduction", "none");
   need(18, reduction == "max" || reduction == "min");
+  need(24, type == "Attention" && (has(6) || (has(3) && inputs[3]->dims.back() == 1)));
+  need(28, type == "Mod" && has(0) && reference::IsReal(inputs[0]->dtype) && node.Int("fmod", 0) == 0);
+  need(28, type == "OneHot" && has(2) && inputs[2]->dtype == DEPUTY_DTYPE_BFLOAT16);
   const std::string mode = node.String("mode", "");
   need(20, type == "GridSample" && (mode == "linear" || mode == "cubic" || (has(0) && inputs[0]->rank() != 4)));
   if (type == "QuantizeLinear" || type == "DequantizeLinear") {

@@ -39,7 +39,7 @@ int64_t SummedTerms(const Case& tested) {
   if (IsOneOf(type, {"Gemm", "FusedGemm"})) return dims(0)[tested.node.Int("transA", 0) != 0 ? 0 : 1];
   if (IsOneOf(type, {"AveragePool", "LpPool"})) return reference::CountOf(tested.node.Ints("kernel_shape", {}));
   if (type.rfind("Reduce", 0) == 0 || type.rfind("Global", 0) == 0 || type.find("Normalization") != std::string::npos ||
-      type.find("oftmax") != std::string::npos || type == "CumSum")
+      type.find("oftmax") != std::string::npos || IsOneOf(type, {"CumProd", "CumSum"}))
     return std::min<int64_t>(reference::CountOf(dims(0)), 4096);
   if (IsOneOf(type, {"Sum", "Mean"})) return static_cast<int64_t>(tested.inputs.size());
   // All steps of all gates that an element depends on.
@@ -51,6 +51,8 @@ int64_t SummedTerms(const Case& tested) {
     for (const Operand& operand : tested.inputs) terms = std::max(terms, reference::CountOf(operand.value.dims));
     return terms;
   }
+  if (type == "LinearAttention") return dims(0)[1] * (dims(0)[2] + dims(2)[2]);
+  if (type == "CausalConvWithState") return dims(1)[2];
   if (type == "Attention") return dims(0).back() + dims(1)[dims(1).size() - 2];
   if (IsOneOf(type, {"DFT", "STFT", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "Col2Im", "Det"}))
     return reference::CountOf(dims(0));
@@ -79,12 +81,12 @@ double SizeOfSums(const Case& tested, double terms) {
 const std::set<std::string>& Exact() {
   // clang-format off
   static const auto* const types = new std::set<std::string>{
-      "Abs", "ArgMax", "ArgMin", "CastLike", "Ceil", "CenterCropPad", "Clip", "Compress", "Concat", "Constant",
+      "Abs", "ArgMax", "ArgMin", "BitCast", "CastLike", "Ceil", "CenterCropPad", "Clip", "Compress", "Concat", "Constant",
       "ConstantOfShape", "Crop", "DepthToSpace", "Dropout", "Expand", "EyeLike", "Flatten", "Floor", "Gather",
       "GatherElements", "GatherND", "GlobalMaxPool", "Hardmax", "Identity", "Max", "MaxPool", "MaxRoiPool",
       "MaxUnpool", "Min", "Neg", "NonMaxSuppression", "NonZero", "OneHot", "Pad", "ReduceMax", "ReduceMin", "Relu",
       "Reshape", "ReverseSequence", "Round", "Scatter", "ScatterND", "Sign", "Slice", "SpaceToDepth", "Split",
-      "Squeeze", "Tile", "TopK", "Transpose", "Trilu", "Unique", "Unsqueeze", "Where"};
+      "Squeeze", "TensorScatter", "Tile", "TopK", "Transpose", "Trilu", "Unique", "Unsqueeze", "Where"};
   // clang-format on
   return *types;
 }
@@ -104,12 +106,12 @@ const std::set<std::string>& Series() {
   // clang-format off
   static const auto* const types = new std::set<std::string>{
       "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Attention", "BiasGelu", "BlackmanWindow",
-      "Celu", "Cos", "Cosh", "DFT", "DynamicQuantizeLSTM",
+      "CausalConvWithState", "Celu", "Cos", "Cosh", "DFT", "DynamicQuantizeLSTM",
       "Elu", "Erf", "Exp", "FastGelu", "FusedConv", "FusedGemm", "GRU", "Gelu", "GlobalLpPool",
       "GroupQueryAttention", "HammingWindow", "HannWindow", "HardSwish", "LRN", "LSTM",
-      "Log", "LogSoftmax", "LpNormalization", "LpPool", "MelWeightMatrix", "Mish", "MultiHeadAttention", "Pow", "QuickGelu", "RNN", "ReduceLogSum",
+      "LinearAttention", "Log", "LogSoftmax", "LpNormalization", "LpPool", "MelWeightMatrix", "Mish", "MultiHeadAttention", "Pow", "QuickGelu", "RNN", "ReduceLogSum",
       "ReduceLogSumExp", "STFT", "Selu", "Sigmoid", "Sin", "Sinh", "Softmax", "SoftmaxCrossEntropyLoss", "Softplus",
-      "Tan", "Tanh"};
+      "SwiGLU", "Swish", "Tan", "Tanh"};
   // clang-format on
   return *types;
 }

@@ -26,6 +26,7 @@ WITHOUT_EFFECT = {
     "output_datatype": "changes the type of the output, which the host checks",
     "hidden_size": "the weights say it as well",
     "softmax_precision": "chooses how precisely the host may compute",
+    ("LinearAttention", "chunk_size"): "is a hint",
     ("TopK", "sorted"): "without it any order is right",
     ("Constant", "value"): "is all that there is",
 }
@@ -35,6 +36,8 @@ USUAL = {
     ("LRN", "size"): "3", ("GroupNormalization", "num_groups"): "2", ("Cast", "to"): "1",
     ("MaxUnpool", "kernel_shape"): "2,2", ("MaxUnpool", "strides"): "2,2", ("MaxRoiPool", "pooled_shape"): "2,2",
     ("RoiAlign", "output_height"): "2", ("RoiAlign", "output_width"): "3", ("Einsum", "equation"): "ij,jk->ik",
+    ("BitCast", "to"): "6", ("LinearAttention", "q_num_heads"): "2", ("LinearAttention", "kv_num_heads"): "2",
+    ("LinearAttention", "update_rule"): "linear",
     ("MaxPool", "kernel_shape"): "2,2", ("AveragePool", "kernel_shape"): "2,2", ("LpPool", "kernel_shape"): "2,2",
 }  # fmt: skip
 ENOUGH = 98

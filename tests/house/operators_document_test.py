@@ -16,25 +16,25 @@ ROOT = Path(__file__).resolve().parents[2]
 LIST = ROOT / "sdk" / "schema" / "operators.inc"
 DOCUMENT = ROOT / "host" / "docs" / "operators.md"
 KERNELS = ROOT / "host" / "cpu" / "ops"
-# The names of ONNX's default domain up to opset 23, by its specification (onnx.defs of ONNX 1.23).
+# The names of ONNX's default domain up to opset 28, by its specification (onnx.defs of ONNX 1.23.2).
 STANDARD = """
 Abs Acos Acosh Add AffineGrid And ArgMax ArgMin Asin Asinh Atan Atanh Attention AveragePool BatchNormalization Bernoulli
-BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor BlackmanWindow Cast CastLike Ceil Celu CenterCropPad Clip Col2Im
-Compress Concat ConcatFromSequence Constant ConstantOfShape Conv ConvInteger ConvTranspose Cos Cosh CumSum DFT DeformConv
-DepthToSpace DequantizeLinear Det Div Dropout DynamicQuantizeLinear Einsum Elu Equal Erf Exp Expand EyeLike Flatten Floor
-GRU Gather GatherElements GatherND Gelu Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool Greater GreaterOrEqual
-GridSample GroupNormalization HammingWindow HannWindow HardSigmoid HardSwish Hardmax Identity If ImageDecoder
-InstanceNormalization IsInf IsNaN LRN LSTM LayerNormalization LeakyRelu Less LessOrEqual Log LogSoftmax Loop
-LpNormalization LpPool MatMul MatMulInteger Max MaxPool MaxRoiPool MaxUnpool Mean MeanVarianceNormalization
-MelWeightMatrix Min Mish Mod Mul Multinomial Neg NegativeLogLikelihoodLoss NonMaxSuppression NonZero Not OneHot Optional
-OptionalGetElement OptionalHasElement Or PRelu Pad Pow QLinearConv QLinearMatMul QuantizeLinear RMSNormalization RNN
-RandomNormal RandomNormalLike RandomUniform RandomUniformLike Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum
-ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare RegexFullMatch Relu Reshape Resize
-ReverseSequence RoiAlign RotaryEmbedding Round STFT Scan Scatter ScatterElements ScatterND Selu SequenceAt
-SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength SequenceMap Shape Shrink Sigmoid Sign Sin Sinh
-Size Slice Softmax SoftmaxCrossEntropyLoss Softplus Softsign SpaceToDepth Split SplitToSequence Sqrt Squeeze StringConcat
-StringNormalizer StringSplit Sub Sum Tan Tanh TfIdfVectorizer ThresholdedRelu Tile TopK Transpose Trilu Unique Unsqueeze
-Upsample Where Xor
+BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor BlackmanWindow Cast CastLike CausalConvWithState Ceil Celu
+CenterCropPad Clip Col2Im Compress Concat ConcatFromSequence Constant ConstantOfShape Conv ConvInteger ConvTranspose Cos
+Cosh CumProd CumSum DFT DeformConv DepthToSpace DequantizeLinear Det Div Dropout DynamicQuantizeLinear Einsum Elu Equal
+Erf Exp Expand EyeLike Flatten Floor GRU Gather GatherElements GatherND Gelu Gemm GlobalAveragePool GlobalLpPool
+GlobalMaxPool Greater GreaterOrEqual GridSample GroupNormalization HammingWindow HannWindow HardSigmoid HardSwish
+Hardmax Identity If ImageDecoder InstanceNormalization IsInf IsNaN LRN LSTM LayerNormalization LeakyRelu Less
+LessOrEqual LinearAttention Log LogSoftmax Loop LpNormalization LpPool MatMul MatMulInteger Max MaxPool MaxRoiPool
+MaxUnpool Mean MeanVarianceNormalization MelWeightMatrix Min Mish Mod Mul Multinomial Neg NegativeLogLikelihoodLoss
+NonMaxSuppression NonZero Not OneHot Optional OptionalGetElement OptionalHasElement Or PRelu Pad Pow QLinearConv
+QLinearMatMul QuantizeLinear RMSNormalization RNN RandomNormal RandomNormalLike RandomUniform RandomUniformLike Range
+Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum
+ReduceSumSquare RegexFullMatch Relu Reshape Resize ReverseSequence RoiAlign RotaryEmbedding Round STFT Scan Scatter
+ScatterElements ScatterND Selu SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength
+SequenceMap Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softmax SoftmaxCrossEntropyLoss Softplus Softsign SpaceToDepth
+Split SplitToSequence Sqrt Squeeze StringConcat StringNormalizer StringSplit Sub Sum SwiGLU Swish Tan Tanh TensorScatter
+TfIdfVectorizer ThresholdedRelu Tile TopK Transpose Trilu Unique Unsqueeze Upsample Where Xor
 """.split()
 # Experimental operators that opset 10 removed; ONNX Runtime still runs them.
 REMOVED = {"Crop", "ImageScaler"}
@@ -94,6 +94,12 @@ The operators that Deputy supports, generated from [the one list](../../sdk/sche
   these and the integers of 32 and 64 bits; *numeric*: these and those of 8 and 16 bits.
 - *Limits* are the uses that the CPU rejects, by name, when the model is loaded; it never computes another result. A
   delegate may support more.
+
+A file of a newer IR version or operator set than those of the newest release of ONNX that the list knows is read where all
+of its fields, attributes and inputs are known, with a warning in the log; otherwise it is refused with the versions that
+are known. An attribute that no definition of its operator's version has is a warning with node, operator and attribute, as
+are two constants of one name; two initializers of one name with different elements are an error. The IR version is 14,
+the operator set 28; the element types float6e2m3, float6e3m2 and complex numbers are refused by name.
 """
 SAME_PADDING = """
 With `auto_pad` SAME_UPPER or SAME_LOWER a convolution or a pool gives `ceil(input / stride)` elements along each spatial
@@ -170,7 +176,7 @@ def document(operators, refusals, elsewhere):
                 + SAME_PADDING
             )
         parts.append(f"## {title}\n{note}\n" + table(("operator", "definitions", "element types", "on the CPU", "limits"), rows) + "\n")
-    parts.append("## Left out\n\nOf the operators that ONNX's default domain has up to opset 23:\n\n"
+    parts.append("## Left out\n\nOf the operators that ONNX's default domain has up to opset 28:\n\n"
                  + table(("operator", "reason"), sorted(LEFT_OUT.items())) + "\n")
     parts.append("Of the other domains of ONNX, nothing:\n\n"
                  + table(("domain", "reason"), sorted(OTHER_DOMAINS.items())) + "\n")
@@ -184,7 +190,7 @@ def omissions(operators, left_out):
     wrong = [f"{name} is neither in the list nor left out for a reason" for name in STANDARD
              if name not in known and name not in left_out]
     wrong += [f"{name} is left out, but in the list" for name in left_out if name in known]
-    wrong += [f"{name} is no operator of ONNX up to opset 23" for name in sorted((known | set(left_out)) - own)
+    wrong += [f"{name} is no operator of ONNX up to opset 28" for name in sorted((known | set(left_out)) - own)
               if name not in STANDARD]
     names = {operator.name for operator in operators}
     return wrong + [f"{name} has limits, but is not in the list" for name in LIMITS if name not in names]

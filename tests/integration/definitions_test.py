@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Compares the one list of operators with the schemas of the packages onnx and onnxruntime: operands with their types or
-type variables, element types of each variable, and attributes that are required. Skipped without these packages.
+type variables, element types of each variable, and attributes that are required. In the other direction, each definition
+that the package onnx has of each operator of each domain, of all its history, is listed with its attributes, or its
+operator is left out for a reason given here; and the importer knows the package's IR version and the fields of its
+messages. So the next release of ONNX fails here first. Skipped without these packages.
 
-  definitions_test.py --schema DIR      the folder of operators.inc
+  definitions_test.py --schema DIR --importer DIR      the folders of operators.inc, and of the importer of ONNX
 """
 
 import argparse
@@ -35,16 +38,29 @@ SETS["kSmall23"] = SETS["kSmall21"] | {"float4e2m1"}
 SETS["kSmall24"] = SETS["kSmall23"] | {"float8e8m0"}
 SETS["kSmall25"] = SETS["kSmall24"] | SETS["kInt2s"]
 OWN_NAMES = {"float": "float32", "double": "float64"}
-# What the text and the reference implementation have, but not the schema; what a definition has that is newer than the
-# list.
-MORE_THAN_THE_SCHEMA = {("DequantizeLinear", "T1"): {"float8e8m0"}, ("Range", "T"): {"float16", "bfloat16"}}
+# What the text and the reference implementation have, but not the schema.
+MORE_THAN_THE_SCHEMA = {("DequantizeLinear", "T1"): {"float8e8m0"}}
+# Element types that no tensor here has.
+NO_TYPES = {"float6e2m3", "float6e3m2"}
 GRAPHS = ("body", "then_branch", "else_branch")
+# Operators and whole domains that are not listed, with the reason; a domain of which some are listed is not left out.
+TEXT = "strings: no delegate has them, and neither have the CPU's kernels"
+LEFT_OUT = {"ImageDecoder": "the application decodes images before inference", "RegexFullMatch": TEXT,
+            "StringConcat": TEXT, "StringNormalizer": TEXT, "StringSplit": TEXT}  # fmt: skip
+DOMAINS_LEFT_OUT = {"ai.onnx.ml": "classical machine learning", "ai.onnx.preview": "not final",
+                    "ai.onnx.preview.training": "training"}
+# Definitions of the list that are ONNX Runtime's or of operators that ONNX removed.
+NOT_OF_THE_PACKAGE = {("LayerNormalization", 1)}
+KINDS = {"INT": "Int", "FLOAT": "Float", "STRING": "String", "INTS": "Ints", "FLOATS": "Floats", "STRINGS": "Strings",
+         "TENSOR": "Tensor", "TYPE_PROTO": "String"}
+# Attributes of strings or sparse tensors, which the importer reads or refuses by itself.
+OWN_ATTRIBUTES = {("Constant", "sparse_value")}
 
 
 def element_of(type_text):
     """"float" of "seq(tensor(float))"; None for what is no tensor, and for complex numbers."""
     found = re.search(r"tensor\((\w+)\)", type_text)
-    return found[1] if found and not found[1].startswith("complex") else None
+    return found[1] if found and not found[1].startswith("complex") and found[1] not in NO_TYPES else None
 
 
 class Schema:
@@ -98,9 +114,92 @@ def check(name, listed, schema):
     return wrong
 
 
+def in_force(operator, version):
+    """The attributes that the list has for a definition: {name: kind}."""
+    found = {}
+    for rows in (operator.former, operator.attributes):
+        for name, (kind, since, end, _) in rows.items():
+            if int(since) <= version and (end == operators.STILL_THERE or version < int(end)):
+                found[name] = kind
+    return found
+
+
+def check_history(listed, schemas):
+    """Every definition of the package, of all its history, is in the list."""
+    by_name = {(operator.domain.strip('"'), name.split("_", 1)[1] if operator.domain != '""' else name): operator
+               for name, operator in listed.items()}
+    domains = {domain for domain, _ in by_name}
+    wrong, history = [], {}
+    for schema in schemas:
+        history.setdefault((schema.domain, schema.name), {})[schema.since_version] = schema
+    for (domain, name), versions in sorted(history.items()):
+        if domain in DOMAINS_LEFT_OUT and domain not in domains:
+            continue
+        what = f"{domain}{'.' if domain else ''}{name}"
+        operator = by_name.get((domain, name))
+        if operator is None or (domain == "" and name in LEFT_OUT):
+            if domain != "" or name not in LEFT_OUT:
+                wrong.append(f"{what} is neither listed nor left out for a reason")
+            elif operator is not None:
+                wrong.append(f"{what} is left out, but listed")
+            continue
+        known = {since for since, *_ in operator.definitions}
+        for version, schema in sorted(versions.items()):
+            if schema.deprecated:
+                continue
+            if version not in known:
+                wrong.append(f"{what}: definition {version} is not listed")
+                continue
+            wanted = {attribute: KINDS.get(str(one.type).rpartition(".")[2], "other")
+                      for attribute, one in schema.attributes.items()
+                      if attribute not in GRAPHS and (name, attribute) not in OWN_ATTRIBUTES}
+            got = in_force(operator, version)
+            if wanted != got:
+                wrong.append(f"{what}-{version}: attributes are {sorted(wanted.items() - got.items())}, listed: "
+                             f"{sorted(got.items() - wanted.items())}")
+        wrong += [f"{what}: the listed definition {version} does not exist"
+                  for version in sorted(known - set(versions)) if (name, version) not in NOT_OF_THE_PACKAGE]
+    wrong += [f"{name} is left out, but ONNX has no such operator" for name in LEFT_OUT if ("", name) not in history]
+    return wrong
+
+
+def numbers_in(text, name):
+    """Those of the fields of a constexpr list of wire_schema.cpp."""
+    found = re.search(rf"constexpr (?:Field|uint32_t) {name}\[\] = {{(.*?)}};", text, re.S)
+    if not found:
+        return set()
+    body = re.sub(r"//.*", "", found[1])
+    return {int(number) for number in (re.findall(r"{(\d+),", body) if "{" in body else re.findall(r"\d+", body))}
+
+
+def check_messages(importer, onnx):
+    """The IR version, and the fields of each message."""
+    wrong = []
+    reader = (importer / "model_reader.hpp").read_text(encoding="utf-8")
+    known = int(re.search(r"kNewestIrVersion = (\d+);", reader)[1])
+    if known != onnx.IR_VERSION:
+        wrong.append(f"the package's IR version is {onnx.IR_VERSION}, the importer knows {known}")
+    schema = (importer / "wire_schema.cpp").read_text(encoding="utf-8")
+    names = {"Model": onnx.ModelProto, "OperatorSet": onnx.OperatorSetIdProto, "Graph": onnx.GraphProto,
+             "Node": onnx.NodeProto, "Attribute": onnx.AttributeProto, "Tensor": onnx.TensorProto,
+             "Segment": onnx.TensorProto.Segment, "SparseTensor": onnx.SparseTensorProto,
+             "ValueInfo": onnx.ValueInfoProto, "Type": onnx.TypeProto, "TensorType": onnx.TypeProto.Tensor,
+             "ElementType": onnx.TypeProto.Sequence, "MapType": onnx.TypeProto.Map, "Shape": onnx.TensorShapeProto,
+             "Dimension": onnx.TensorShapeProto.Dimension, "Function": onnx.FunctionProto,
+             "Property": onnx.StringStringEntryProto}  # fmt: skip
+    for name, message in names.items():
+        read, ignored = numbers_in(schema, f"k{name}Fields"), numbers_in(schema, f"k{name}Ignored")
+        actual = {field.number for field in message.DESCRIPTOR.fields}
+        if not read or read & ignored or read | ignored != actual:
+            wrong.append(f"{message.DESCRIPTOR.full_name} has the fields {sorted(actual)}, the importer reads "
+                         f"{sorted(read)} and ignores {sorted(ignored)}")
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--schema", type=Path, required=True)
+    parser.add_argument("--importer", type=Path, required=True)
     arguments = parser.parse_args()
     try:
         import onnx
@@ -109,7 +208,11 @@ def main():
         print("skipped: needs the packages onnx and onnxruntime; packaging/peers.sh installs them")
         return SKIPPED
     listed = operators.parse((arguments.schema / "operators.inc").read_text(encoding="utf-8"))
-    of_runtime, wrong = get_all_operator_schema(), []
+    of_runtime = get_all_operator_schema()
+    wrong = check_history(listed, onnx.defs.get_all_schemas_with_history()) + check_messages(arguments.importer, onnx)
+    newest = max(since for operator in listed.values() if operator.domain == '""' for since, *_ in operator.definitions)
+    if newest != onnx.defs.onnx_opset_version():
+        wrong.append(f"the package's opset is {onnx.defs.onnx_opset_version()}, the newest listed definition {newest}")
     for name, operator in listed.items():
         domain = operator.domain.strip('"')
         op_type = name.split("_", 1)[1] if domain else name

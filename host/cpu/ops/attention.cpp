@@ -17,6 +17,8 @@ struct AttentionAttributes {
   int64_t heads, key_heads;  // of inputs of rank 3
   double scale, cap;         // zero: default, none
   bool causal;
+  bool pads_mask;       // a mask of one key hides the others (since version 24); otherwise it is broadcast
+  int64_t left, right;  // windows, -1 for none
   AttentionScores scores;
 };
 
@@ -72,6 +74,7 @@ class AttentionOperation {
     }
     shape.keys = shape.past + plan.fresh;
     DEPUTY_RETURN_IF_ERROR(CheckAttention(shape));
+    DEPUTY_RETURN_IF_ERROR(CheckLengths(args, shape));
     DEPUTY_RETURN_IF_ERROR(CheckOutputs(args, shape, flat));
     DEPUTY_RETURN_IF_ERROR(ReadMask(args, plan));
     plan.join = past_key.present() || args.output(1).present() || args.output(2).present();
@@ -101,6 +104,9 @@ class AttentionOperation {
     SetSteps(attention.target, y.dims(), shape.heads, shape.value_size);
     attention.mask = plan.mask;
     attention.causal = attributes_.causal;
+    attention.left = attributes_.left;
+    attention.right = attributes_.right;
+    if (args.input(6).present()) attention.lengths = args.input(6).data<int64_t>();
     attention.scale = attributes_.scale != 0 ? attributes_.scale : 1 / std::sqrt(static_cast<double>(shape.size));
     attention.cap = attributes_.cap;
     attention.which = attributes_.scores;
@@ -133,7 +139,22 @@ class AttentionOperation {
     return {};
   }
 
-  static Status ReadMask(const KernelArgs& args, Plan& plan) {
+  // The numbers of keys that are no padding.
+  static Status CheckLengths(const KernelArgs& args, const AttentionShape& shape) {
+    const ConstView lengths = args.input(6);
+    if (!lengths.present()) return {};
+    DEPUTY_RETURN_IF_ERROR(CheckTyped(lengths, DType::kInt64));
+    DEPUTY_RETURN_IF_ERROR(CheckDims(lengths.dims(), {&shape.batch, 1}, "nonpad_kv_seqlen"));
+    if (args.input(4).present() || args.output(1).present() || args.output(2).present())
+      return Error(StatusCode::kInvalidArgument, "nonpad_kv_seqlen cannot be combined with past or present keys");
+    for (const int64_t length : lengths.values<int64_t>())
+      if (length < 0 || length > shape.keys)
+        return Error(StatusCode::kInvalidArgument, "nonpad_kv_seqlen has the value {}, expected 0 to {}", length,
+                     shape.keys);
+    return {};
+  }
+
+  Status ReadMask(const KernelArgs& args, Plan& plan) const {
     const ConstView mask = args.input(3);
     if (!mask.present()) return {};
     const AttentionShape& shape = plan.shape;
@@ -149,7 +170,7 @@ class AttentionOperation {
     for (size_t i = 0; i < mask.rank(); ++i) {
       const size_t axis = 3 - i;
       const int64_t own = mask.dim(mask.rank() - 1 - i);
-      const bool short_keys = axis == 3 && own < wanted[3] && own != 1;
+      const bool short_keys = axis == 3 && own < wanted[3] && (own != 1 || attributes_.pads_mask);
       if (own != 1 && own != wanted[axis] && !short_keys)
         return Error(StatusCode::kInvalidArgument, "attn_mask of shape {} does not broadcast to {} queries and {} keys",
                      ShapeToString(mask.dims()), shape.queries, shape.keys);
@@ -290,11 +311,16 @@ KernelResult MakeAttention(const KernelSpec& spec) {
   const Primitive& primitive = spec.primitive();
   const int64_t mode = primitive.GetInt("qk_matmul_output_mode", 0);
   if (mode < 0 || mode > 3) return Error(StatusCode::kModel, "qk_matmul_output_mode must be 0 to 3, got {}", mode);
+  const int64_t left = primitive.GetInt("left_window_size", -1), right = primitive.GetInt("right_window_size", -1);
+  if (left < -1 || right < -1)
+    return Error(StatusCode::kModel, "left_window_size ({}) and right_window_size ({}) must be -1 or more", left,
+                 right);
   return MakeFloatKernel<AttentionOperation>(
-      spec, AttentionAttributes{primitive.GetInt("q_num_heads", 0), primitive.GetInt("kv_num_heads", 0),
-                                static_cast<double>(primitive.GetFloat("scale", 0)),
-                                static_cast<double>(primitive.GetFloat("softcap", 0)),
-                                primitive.GetInt("is_causal", 0) != 0, static_cast<AttentionScores>(mode)});
+      spec,
+      AttentionAttributes{primitive.GetInt("q_num_heads", 0), primitive.GetInt("kv_num_heads", 0),
+                          static_cast<double>(primitive.GetFloat("scale", 0)),
+                          static_cast<double>(primitive.GetFloat("softcap", 0)), primitive.GetInt("is_causal", 0) != 0,
+                          primitive.since_version() >= 24, left, right, static_cast<AttentionScores>(mode)});
 }
 
 KernelResult MakeRotaryEmbedding(const KernelSpec& spec) {

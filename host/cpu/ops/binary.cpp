@@ -156,8 +156,9 @@ KernelResult MakeSum(const KernelSpec& spec) { return MakeVariadic(spec, BinaryO
 KernelResult MakeMod(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
   const bool fmod = spec.primitive().GetInt("fmod", 0) != 0;
-  if (!fmod && IsFloating(spec.input_type(0).dtype))
-    return Error(StatusCode::kNotSupported, "Mod of {} requires fmod=1", NameOf(spec.input_type(0).dtype));
+  if (!fmod && IsFloating(spec.input_type(0).dtype) && spec.primitive().since_version() < 28)
+    return Error(StatusCode::kNotSupported, "Mod of {} requires fmod=1 before opset 28",
+                 NameOf(spec.input_type(0).dtype));
   return MakeBinary(spec, fmod ? BinaryOp::kFMod : BinaryOp::kMod);
 }
 
@@ -202,8 +203,9 @@ KernelResult MakeBitShift(const KernelSpec& spec) {
   const std::string_view direction = spec.primitive().GetString("direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
     return Error(StatusCode::kModel, "direction must be LEFT or RIGHT, got '{}'", direction);
-  if (!DispatchUnsigned(spec.input_type(0).dtype, [](auto) {})) return UnsupportedDType(spec);
-  return MakeBitwise(spec, direction == "LEFT" ? BitwiseOp::kShiftLeft : BitwiseOp::kShiftRight);
+  if (direction == "LEFT") return MakeBitwise(spec, BitwiseOp::kShiftLeft);
+  const bool is_signed = DispatchSigned(spec.input_type(0).dtype, [](auto) {});
+  return MakeBitwise(spec, is_signed ? BitwiseOp::kShiftSigned : BitwiseOp::kShiftRight);
 }
 
 }  // namespace deputy::host

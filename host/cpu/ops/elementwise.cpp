@@ -1,4 +1,4 @@
-// Kernels of the element-wise operators of one tensor: functions, Cast, Clip, Identity, Dropout, Gelu, Shrink.
+// Kernels of the element-wise operators of one tensor: functions, Cast, BitCast, Clip, Identity, Dropout, Gelu, Shrink.
 #include <cstring>
 #include <type_traits>
 
@@ -200,6 +200,25 @@ KernelResult MakeIsInf(const KernelSpec& spec) {
 }
 
 KernelResult MakeCast(const KernelSpec& spec) { return MakeConversion(spec); }
+// The bits are copied; a bool stays one, 0 or 1.
+KernelResult MakeBitCast(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  const DType from = spec.input_type(0).dtype, to = spec.output_type(0).dtype;
+  if (BitsOf(from) != BitsOf(to) || BitsOf(to) == 0)
+    return Error(StatusCode::kNotSupported, "BitCast from {} to {} is not supported", NameOf(from), NameOf(to));
+  return KernelOf([=](const KernelArgs& args) -> Status {
+    const ConstView input = args.input(0);
+    const MutableView output = args.output(0);
+    DEPUTY_RETURN_IF_ERROR(CheckTyped(input, from));
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(output, to, input.dims()));
+    if (to == DType::kBool)
+      Cast(DType::kUint8, input.data<char>(), to, output.data<char>(), input.element_count(), args.pool);
+    else
+      CopyBytes(input.data<char>(), output.data<char>(), input.byte_size(), args.pool);
+    return {};
+  });
+}
+
 KernelResult MakeCastLike(const KernelSpec& spec) { return MakeConversion(spec); }
 
 KernelResult MakeClip(const KernelSpec& spec) {

@@ -167,7 +167,7 @@ class GroupQuery {
 
     AttentionArgs<T> attention;
     attention.causal = attributes_.causal;
-    attention.window = attributes_.window;
+    if (attributes_.window > 0) attention.left = attributes_.window - 1;
     attention.cap = attributes_.cap;
     attention.scale = attributes_.scale != 0 ? attributes_.scale : 1 / std::sqrt(static_cast<double>(size));
     if (args.input(11).present()) attention.sinks = args.input(11).data<T>();

@@ -250,11 +250,12 @@ Status RunDepthToSpace(const KernelArgs& args, int64_t b, bool column_row_depth)
   return RunBlocks(args, {{n, b, b, c, h, w}}, {{0, 3, 4, 1, 5, 2}}, result);
 }
 
-Status RunSpaceToDepth(const KernelArgs& args, int64_t b) {
+Status RunSpaceToDepth(const KernelArgs& args, int64_t b, bool column_row_depth) {
   const ConstView input = args.input(0);
   if (input.rank() != 4) return Error(StatusCode::kInvalidArgument, "input must have rank 4");
   const int64_t n = input.dim(0), c = input.dim(1), h = input.dim(2) / b, w = input.dim(3) / b;
   const int64_t result[] = {n, c * b * b, h, w};
+  if (column_row_depth) return RunBlocks(args, {{n, c, h, b, w, b}}, {{0, 1, 3, 5, 2, 4}}, result);
   return RunBlocks(args, {{n, c, h, b, w, b}}, {{0, 3, 5, 1, 2, 4}}, result);
 }
 
@@ -342,7 +343,11 @@ KernelResult MakeDepthToSpace(const KernelSpec& spec) {
 KernelResult MakeSpaceToDepth(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
   DEPUTY_ASSIGN_OR_RETURN(const int64_t block, BlockSize(spec));
-  return KernelOf([block](const KernelArgs& args) { return RunSpaceToDepth(args, block); });
+  // The definitions before have no such attribute.
+  const bool column_row_depth =
+      spec.primitive().since_version() >= 28 && spec.primitive().GetString("mode", "DCR") == "CRD";
+  return KernelOf(
+      [block, column_row_depth](const KernelArgs& args) { return RunSpaceToDepth(args, block, column_row_depth); });
 }
 
 KernelResult MakeTrilu(const KernelSpec& spec) {

@@ -235,6 +235,25 @@ KernelResult MakeLoss(const KernelSpec& spec, bool softmax) {
   return MakeFloatKernel<Loss>(spec, attributes);
 }
 
+KernelResult MakeCumulative(const KernelSpec& spec, CumulativeOp op) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  const DType dtype = spec.input_type(0).dtype;
+  if (!SupportsReduce(ReduceOp::kSum, ComputeType(dtype))) return UnsupportedDType(spec);  // the same types
+  const bool exclusive = spec.primitive().GetInt("exclusive", 0) != 0;
+  const bool reverse = spec.primitive().GetInt("reverse", 0) != 0;
+  return KernelOf([=](const KernelArgs& args) -> Status {
+    const ConstView input = args.input(0);
+    DEPUTY_RETURN_IF_ERROR(CheckTyped(input, dtype));
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), dtype, input.dims()));
+    DEPUTY_ASSIGN_OR_RETURN(const SmallDims axis, ReadInts(args.input(1), "axis"));
+    if (axis.size() != 1) return Error(StatusCode::kInvalidArgument, "axis has {} elements, expected 1", axis.size());
+    DEPUTY_ASSIGN_OR_RETURN(const size_t at, ResolveAxis(axis[0], input.rank()));
+    return ComputeWide(args, dtype, [&](const void* source, void* target) {
+      Cumulate(op, ComputeType(dtype), ViewAlong(input.dims(), at), exclusive, reverse, source, target, args.pool);
+    });
+  });
+}
+
 }  // namespace
 
 #define DEPUTY_MAKE_REDUCE(name) \
@@ -258,24 +277,8 @@ KernelResult MakeSoftmax(const KernelSpec& spec) { return MakeSoftmaxKind(spec, 
 KernelResult MakeLogSoftmax(const KernelSpec& spec) { return MakeSoftmaxKind(spec, SoftmaxOp::kLogSoftmax); }
 KernelResult MakeHardmax(const KernelSpec& spec) { return MakeSoftmaxKind(spec, SoftmaxOp::kHardmax); }
 
-KernelResult MakeCumSum(const KernelSpec& spec) {
-  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
-  const DType dtype = spec.input_type(0).dtype;
-  if (!SupportsReduce(ReduceOp::kSum, ComputeType(dtype))) return UnsupportedDType(spec);  // the same types
-  const bool exclusive = spec.primitive().GetInt("exclusive", 0) != 0;
-  const bool reverse = spec.primitive().GetInt("reverse", 0) != 0;
-  return KernelOf([=](const KernelArgs& args) -> Status {
-    const ConstView input = args.input(0);
-    DEPUTY_RETURN_IF_ERROR(CheckTyped(input, dtype));
-    DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), dtype, input.dims()));
-    DEPUTY_ASSIGN_OR_RETURN(const SmallDims axis, ReadInts(args.input(1), "axis"));
-    if (axis.size() != 1) return Error(StatusCode::kInvalidArgument, "axis has {} elements, expected 1", axis.size());
-    DEPUTY_ASSIGN_OR_RETURN(const size_t at, ResolveAxis(axis[0], input.rank()));
-    return ComputeWide(args, dtype, [&](const void* source, void* target) {
-      CumulativeSum(ComputeType(dtype), ViewAlong(input.dims(), at), exclusive, reverse, source, target, args.pool);
-    });
-  });
-}
+KernelResult MakeCumProd(const KernelSpec& spec) { return MakeCumulative(spec, CumulativeOp::kProduct); }
+KernelResult MakeCumSum(const KernelSpec& spec) { return MakeCumulative(spec, CumulativeOp::kSum); }
 
 KernelResult MakeNegativeLogLikelihoodLoss(const KernelSpec& spec) { return MakeLoss(spec, false); }
 KernelResult MakeSoftmaxCrossEntropyLoss(const KernelSpec& spec) { return MakeLoss(spec, true); }

@@ -54,17 +54,26 @@ void WriteRange(const KernelArgs& args) {
   });
 }
 
-// 16-bit floats are computed as float and rounded once.
-template <class T, T (*kRound)(float)>
+Half RoundTo(TypeTag<Half>, auto value) { return ToHalf(value); }
+BFloat16 RoundTo(TypeTag<BFloat16>, auto value) { return ToBFloat16(value); }
+
+// 16-bit floats are computed in a wider type and rounded once.
+template <class T, class Wide>
 void WriteHalfRange(const KernelArgs& args) {
-  const float start = ToFloat(args.input(0).data<T>()[0]), delta = ToFloat(args.input(2).data<T>()[0]);
+  const Wide start{ToFloat(args.input(0).data<T>()[0])}, delta{ToFloat(args.input(2).data<T>()[0])};
   T* output = args.output(0).data<T>();
   args.pool.ParallelFor(args.output(0).element_count(), 1 << 14, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) output[i] = kRound(start + static_cast<float>(i) * delta);
+    for (int64_t i = begin; i < end; ++i) output[i] = RoundTo(TypeTag<T>(), start + static_cast<Wide>(i) * delta);
   });
 }
 
-Status RunRange(const KernelArgs& args) {
+// In float, or in double by `stash_type`.
+template <class T>
+void WriteHalfRange(const KernelArgs& args, bool as_double) {
+  as_double ? WriteHalfRange<T, double>(args) : WriteHalfRange<T, float>(args);
+}
+
+Status RunRange(const KernelArgs& args, bool as_double) {
   const ConstView start = args.input(0);
   for (size_t i = 0; i < 3; ++i) {
     const ConstView input = args.input(i);
@@ -77,8 +86,8 @@ Status RunRange(const KernelArgs& args) {
     case DType::kInt16: WriteRange<int16_t>(args); break;
     case DType::kInt32: WriteRange<int32_t>(args); break;
     case DType::kInt64: WriteRange<int64_t>(args); break;
-    case DType::kFloat16: WriteHalfRange<Half, ToHalf>(args); break;
-    case DType::kBFloat16: WriteHalfRange<BFloat16, ToBFloat16>(args); break;
+    case DType::kFloat16: WriteHalfRange<Half>(args, as_double); break;
+    case DType::kBFloat16: WriteHalfRange<BFloat16>(args, as_double); break;
     case DType::kFloat32: WriteRange<float>(args); break;
     case DType::kFloat64: WriteRange<double>(args); break;
     default: return Error(StatusCode::kNotSupported, "Range of {} is not supported", NameOf(start.dtype()));
@@ -161,7 +170,14 @@ KernelResult MakeEyeLike(const KernelSpec& spec) {
   });
 }
 
-KernelResult MakeRange(const KernelSpec&) { return KernelOf(RunRange); }
+KernelResult MakeRange(const KernelSpec& spec) {
+  const int64_t stash = spec.primitive().GetInt("stash_type", 1);
+  const bool as_double = stash == static_cast<int64_t>(DType::kFloat64);
+  if (IsFloat16(spec.input_type(0).dtype) && stash != static_cast<int64_t>(DType::kFloat32) && !as_double)
+    return Error(StatusCode::kNotSupported, "stash_type {} is not supported, expected 1 (float32) or 11 (float64)",
+                 stash);
+  return KernelOf([as_double](const KernelArgs& args) { return RunRange(args, as_double); });
+}
 
 KernelResult MakeConstant(const KernelSpec&) {
   return Error(StatusCode::kNotSupported, "a Constant is a value of the graph, not a node that runs");

@@ -1,5 +1,8 @@
-// Inference of Attention and RotaryEmbedding, and of the attention operators of com.microsoft.
+// Inference of Attention, LinearAttention, CausalConvWithState and RotaryEmbedding, and of the attention operators of
+// com.microsoft.
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "graph/inference/functions.hpp"
 
@@ -68,6 +71,12 @@ Status InferAttention(InferenceContext& context) {
   }
   const int64_t heads = context.primitive().GetInt("q_num_heads", 0);
   const int64_t key_heads = context.primitive().GetInt("kv_num_heads", 0);
+  for (const char* window : {"left_window_size", "right_window_size"})
+    if (const int64_t size = context.primitive().GetInt(window, -1); size < -1)
+      return Error(StatusCode::kModel, "{} must be -1 or more, got {}", window, size);
+  if (context.has_input(6) && (context.has_input(4) || context.has_input(5)))
+    return Error(StatusCode::kModel, "nonpad_kv_seqlen cannot be combined with past_key and past_value");
+  DEPUTY_RETURN_IF_ERROR(CheckRank(context, 6, 1, 1));
   DEPUTY_ASSIGN_OR_RETURN(const HeadExtents queries, ExtentsOf(q, heads));
   DEPUTY_ASSIGN_OR_RETURN(const HeadExtents keys, ExtentsOf(k, key_heads));
   DEPUTY_ASSIGN_OR_RETURN(const HeadExtents values, ExtentsOf(v, key_heads));
@@ -86,6 +95,48 @@ Status InferAttention(InferenceContext& context) {
   context.SetOutput(1, q.dtype, {queries.batch, keys.heads, rows, keys.size});
   context.SetOutput(2, v.dtype, {queries.batch, values.heads, rows, values.size});
   context.SetOutput(3, q.dtype, {queries.batch, queries.heads, queries.rows, rows});
+  return {};
+}
+
+Status InferLinearAttention(InferenceContext& context) {
+  const ValueType &q = context.input(0), &k = context.input(1), &v = context.input(2);
+  for (size_t i = 0; i < 3; ++i) DEPUTY_RETURN_IF_ERROR(CheckRank(context, i, 3, 3));
+  DEPUTY_RETURN_IF_ERROR(CheckRank(context, 3, 4, 4));
+  DEPUTY_RETURN_IF_ERROR(CheckRank(context, 4, 3, 3));
+  DEPUTY_RETURN_IF_ERROR(CheckRank(context, 5, 3, 3));
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t heads, HeadsOf(context, "q_num_heads"));
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t key_heads, HeadsOf(context, "kv_num_heads"));
+  if (heads % key_heads != 0)
+    return Error(StatusCode::kModel, "q_num_heads ({}) must be a multiple of kv_num_heads ({})", heads, key_heads);
+  const std::string_view rule = context.primitive().GetString("update_rule", "gated_delta");
+  const std::pair<const char*, bool> needed[] = {{"decay", rule.starts_with("gated")},
+                                                 {"beta", rule.ends_with("delta")}};
+  for (size_t i = 0; i < 2; ++i)
+    if (context.has_input(4 + i) != needed[i].second)
+      return Error(StatusCode::kModel, "update_rule '{}' {} input '{}'", rule,
+                   needed[i].second ? "requires the" : "does not read the", needed[i].first);
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t size, SizeOfHead(DimOf(q, 2), heads));
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t key_size, SizeOfHead(DimOf(k, 2), key_heads));
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t value_size, SizeOfHead(DimOf(v, 2), key_heads));
+  if (!MergeDim(size, key_size).ok())
+    return Error(StatusCode::kModel, "the heads of query and key have {} and {} elements", size, key_size);
+  context.SetOutput(0, q.dtype, {DimOf(q, 0), DimOf(q, 1), ProductOf(heads, value_size)});
+  const DType state = context.has_input(3) ? context.input(3).dtype : q.dtype;
+  context.SetOutput(1, state, {DimOf(q, 0), key_heads, size < 0 ? key_size : size, value_size});
+  return {};
+}
+
+Status InferCausalConvWithState(InferenceContext& context) {
+  const ValueType &x = context.input(0), &weight = context.input(1);
+  for (const size_t i : {size_t{0}, size_t{1}, size_t{3}}) DEPUTY_RETURN_IF_ERROR(CheckRank(context, i, 3, 3));
+  DEPUTY_RETURN_IF_ERROR(CheckRank(context, 2, 1, 1));
+  if (!MergeDim(DimOf(weight, 0), DimOf(x, 1)).ok() || !MergeDim(DimOf(weight, 1), 1).ok() || DimOf(weight, 2) == 0)
+    return Error(StatusCode::kModel,
+                 "weight of shape {} does not match an input of {} channels, expected [channels,1,k]",
+                 ShapeToString(weight.dims), DimOf(x, 1));
+  context.SetOutput(0, x);
+  const int64_t kernel = DimOf(weight, 2);
+  context.SetOutput(1, x.dtype, {DimOf(x, 0), DimOf(x, 1), kernel < 0 ? kUnknownDim : kernel - 1});
   return {};
 }
 

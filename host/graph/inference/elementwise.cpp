@@ -90,6 +90,7 @@ DEPUTY_INFER_AS(InferSame, Sinh)
 DEPUTY_INFER_AS(InferSame, Softplus)
 DEPUTY_INFER_AS(InferSame, Softsign)
 DEPUTY_INFER_AS(InferSame, Sqrt)
+DEPUTY_INFER_AS(InferSame, Swish)
 DEPUTY_INFER_AS(InferSame, Tan)
 DEPUTY_INFER_AS(InferSame, Tanh)
 DEPUTY_INFER_AS(InferSame, ThresholdedRelu)
@@ -144,12 +145,52 @@ Status InferWhere(InferenceContext& context) {
   return BroadcastInputs(context, dtype);
 }
 
+namespace {
+
+Status UnsupportedTarget(int64_t to) {
+  const char* name = "";
+  if (to == 14 || to == 15) name = " (a complex number)";
+  if (to == 27) name = " (float6e2m3)";
+  if (to == 28) name = " (float6e3m2)";
+  return Error(StatusCode::kNotSupported, "attribute 'to' is {}{}, which is not a supported element type", to, name);
+}
+
+}  // namespace
+
 Status InferCast(InferenceContext& context) {
   const int64_t to = context.primitive().GetInt("to", 0);
   const DType dtype = to >= 0 && to <= INT32_MAX ? static_cast<DType>(to) : DType::kUndefined;
-  if (BitsOf(dtype) == 0 && dtype != DType::kString)
-    return Error(StatusCode::kNotSupported, "attribute 'to' is {}, which is not a supported element type", to);
+  if (BitsOf(dtype) == 0 && dtype != DType::kString) return UnsupportedTarget(to);
   return LikeInput(context, dtype);
+}
+
+Status InferBitCast(InferenceContext& context) {
+  const int64_t to = context.primitive().GetInt("to", 0);
+  const DType from = context.input(0).dtype;
+  const DType dtype = to >= 0 && to <= INT32_MAX ? static_cast<DType>(to) : DType::kUndefined;
+  if (BitsOf(dtype) == 0) return UnsupportedTarget(to);
+  if (from != DType::kUndefined && BitsOf(from) != BitsOf(dtype))
+    return Error(StatusCode::kModel, "elements of {} have {} bits and those of {} have {}, expected the same number",
+                 NameOf(from), BitsOf(from), NameOf(dtype), BitsOf(dtype));
+  return LikeInput(context, dtype);
+}
+
+// Both inputs have the shape of the output: nothing is broadcast.
+Status InferSwiGLU(InferenceContext& context) {
+  DEPUTY_ASSIGN_OR_RETURN(const DType dtype, CommonType(context, 0));
+  const ValueType &gate = context.input(0), &linear = context.input(1);
+  if (!gate.ranked || !linear.ranked) return LikeInput(context, dtype);
+  bool same = gate.dims.size() == linear.dims.size();
+  for (size_t i = 0; same && i < gate.dims.size(); ++i) same = MergeDim(gate.dims[i], linear.dims[i]).ok();
+  if (!same)
+    return Error(StatusCode::kModel, "inputs of shapes {} and {} must have the same shape", ShapeToString(gate.dims),
+                 ShapeToString(linear.dims));
+  std::vector<int64_t> dims;
+  for (size_t i = 0; i < gate.dims.size(); ++i) {
+    DEPUTY_ASSIGN_OR_RETURN(const int64_t dim, MergeDim(gate.dims[i], linear.dims[i]));
+    dims.push_back(dim);
+  }
+  return context.Output(dtype, std::move(dims));
 }
 
 Status InferCastLike(InferenceContext& context) {

@@ -93,7 +93,9 @@ DEPUTY_INFER_AS(InferSoftmaxKind, LogSoftmax)
 DEPUTY_INFER_AS(InferSoftmaxKind, Hardmax)
 #undef DEPUTY_INFER_AS
 
-Status InferCumSum(InferenceContext& context) {
+namespace {
+
+Status InferCumulative(InferenceContext& context) {
   const ValueType& input = context.input(0);
   const std::optional<std::vector<int64_t>> axis = context.constant_ints(1);
   if (axis && axis->size() != 1)
@@ -101,5 +103,10 @@ Status InferCumSum(InferenceContext& context) {
   if (axis && input.ranked) DEPUTY_RETURN_IF_ERROR(context.NormalizeAxis((*axis)[0], input.dims.size()).status());
   return context.Output(input);
 }
+
+}  // namespace
+
+Status InferCumProd(InferenceContext& context) { return InferCumulative(context); }
+Status InferCumSum(InferenceContext& context) { return InferCumulative(context); }
 
 }  // namespace deputy::host

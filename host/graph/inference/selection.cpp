@@ -111,4 +111,30 @@ Status InferUnique(InferenceContext& context) {
   return {};
 }
 
+// The cache keeps its shape; the update has fewer elements along one axis, which is not that of the batch.
+Status InferTensorScatter(InferenceContext& context) {
+  const ValueType &cache = context.input(0), &update = context.input(1);
+  if (!cache.ranked) return context.Output(cache);
+  const size_t rank = cache.dims.size();
+  DEPUTY_ASSIGN_OR_RETURN(const size_t axis, context.NormalizeAxis(context.primitive().GetInt("axis", -2), rank));
+  if (axis == 0)
+    return Error(StatusCode::kModel, "axis {} is that of the batch", context.primitive().GetInt("axis", -2));
+  if (update.ranked) {
+    bool fits = update.dims.size() == rank;
+    for (size_t i = 0; fits && i < rank; ++i)
+      fits = i == axis ? cache.dims[i] < 0 || update.dims[i] <= cache.dims[i]
+                       : MergeDim(cache.dims[i], update.dims[i]).ok();
+    if (!fits)
+      return Error(StatusCode::kModel, "update of shape {} does not fit into a cache of shape {} along axis {}",
+                   ShapeToString(update.dims), ShapeToString(cache.dims), axis);
+  }
+  if (context.has_input(2) && context.input(2).ranked) {
+    const std::vector<int64_t>& indices = context.input(2).dims;
+    if (indices.size() != 1 || !MergeDim(indices[0], cache.dims[0]).ok())
+      return Error(StatusCode::kModel, "write_indices of shape {} has not one index for each of {} samples",
+                   ShapeToString(indices), cache.dims[0]);
+  }
+  return context.Output(cache);
+}
+
 }  // namespace deputy::host

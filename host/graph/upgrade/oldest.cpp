@@ -72,6 +72,13 @@ int32_t FirstWithStorage(DType dtype) {
   return first == definitions.end() ? INT32_MAX : first->since_version;
 }
 
+// A mask of one key was broadcast to all keys before it was padded.
+bool MayHideAllKeysButOne(const Graph& graph, const Node& node) {
+  if (node.primitive.since_version() < 24 || !ReadsInput(node, 3)) return false;
+  const ValueType& mask = graph.values[node.inputs[3]].type;
+  return !mask.ranked || mask.dims.empty() || mask.dims.back() == 1 || mask.dims.back() < 0;
+}
+
 // The first definition with the features that this node uses, where neither attributes nor the main type show it.
 int32_t FirstWithForm(const Graph& graph, const Node& node) {
   const Primitive& primitive = node.primitive;
@@ -80,6 +87,7 @@ int32_t FirstWithForm(const Graph& graph, const Node& node) {
   const auto need = [&first](int32_t version, bool used) { first = used ? std::max(first, version) : first; };
   const auto bf16 = static_cast<int64_t>(DType::kBFloat16);
   switch (node.kind()) {
+    case OpKind::kAttention: need(24, ReadsInput(node, 6) || MayHideAllKeysButOne(graph, node)); break;
     case OpKind::kBatchNormalization:  // parameters of a different type
       need(14, TypeOf(graph, node, 3) != TypeOf(graph, node, 0));
       need(15, TypeOf(graph, node, 1) != TypeOf(graph, node, 0));
@@ -101,6 +109,14 @@ int32_t FirstWithForm(const Graph& graph, const Node& node) {
     case OpKind::kGemm: need(11, !ReadsInput(node, 2)); break;
     // The modes were renamed.
     case OpKind::kGridSample: need(20, primitive.since_version() >= 20); break;
+    case OpKind::kMod: {  // of floats, with the sign of the divisor
+      const DType dtype = TypeOf(graph, node, 0);
+      const bool integer = dtype == DType::kUndefined || (dtype >= DType::kUint8 && dtype <= DType::kInt64) ||
+                           dtype == DType::kUint32 || dtype == DType::kUint64;
+      need(28, !integer && primitive.GetInt("fmod", 0) == 0);
+      break;
+    }
+    case OpKind::kOneHot: need(28, TypeOf(graph, node, 2) == DType::kBFloat16); break;
     case OpKind::kPad:
       need(18, ReadsInput(node, 3));
       need(19, primitive.GetString("mode", "constant") == "wrap");

@@ -27,21 +27,16 @@ constexpr pb::AttributeProto::AttributeType ProtoTypeOf(AttributeKind kind) {
   return pb::AttributeProto::UNDEFINED;
 }
 
-// The newest opset of a domain that the list has a definition for.
-int64_t NewestKnownOpset(std::string_view domain) {
-  int64_t newest = 0;
-  for (const OperatorInfo& info : AllOperators())
-    if (info.domain == domain) newest = std::max<int64_t>(newest, info.newest());
-  return newest;
-}
+bool IsHint(std::string_view name) { return name.starts_with("__"); }
 
-// In a definition newer than those known here an attribute may change the result. In a known definition it is a
+// In a definition newer than those known here an attribute may change the result. In a known definition it may be a
 // vendor's hint, which is kept for the vendor's delegate.
 Status CheckUnknown(const OperatorInfo& info, int64_t opset, const std::string& name) {
-  if (opset <= NewestKnownOpset(info.domain) || name.starts_with("__")) return {};
+  if (opset <= NewestOpset(info.domain) || IsHint(name)) return {};
   return Error(StatusCode::kNotSupported,
-               "attribute '{}' is not supported: opset {} is newer than {}-{}, the newest supported definition",
-               Printable(name), opset, info.name, info.newest());
+               "attribute '{}' is not supported: opset {} is newer than {}-{}, its newest definition known here (known "
+               "up to {})",
+               Printable(name), opset, info.name, info.newest(), NewestOpset(info.domain));
 }
 
 Status CheckKind(OpKind op, int64_t opset, const std::string& name, pb::AttributeProto::AttributeType type) {
@@ -59,6 +54,13 @@ Status CheckKind(OpKind op, int64_t opset, const std::string& name, pb::Attribut
 }
 
 }  // namespace
+
+bool IsUnknownAttribute(const OperatorInfo& info, int64_t opset, std::string_view name) {
+  const auto is_it = [&](const OperatorAttribute& listed) {
+    return listed.name == name && opset >= listed.since_version && opset < listed.until_version;
+  };
+  return !IsHint(name) && std::none_of(info.attributes.begin(), info.attributes.end(), is_it);
+}
 
 pb::AttributeProto::AttributeType TypeOf(const pb::AttributeProto& attribute) {
   if (attribute.type() != pb::AttributeProto::UNDEFINED) return attribute.type();

@@ -29,12 +29,14 @@ constexpr WireType WireTypeOf(Encoding encoding) {
 }
 
 // Fields of a node that are not among those of wire_schema.cpp.
-constexpr uint64_t kNodeText = 6, kOverload = 8, kNodeProperty = 9;
+constexpr uint64_t kNodeText = 6, kNodeProperty = 9;
 static_assert(kLongestSource < 0x80, "its length is a varint of one byte");
 
 class Condenser {
  public:
-  Condenser(std::span<const uint8_t> bytes, const Budgets& budgets) : bytes_(bytes), budgets_(budgets) {}
+  enum class Unknown : bool { kSkip, kRefuse };  // fields
+  Condenser(std::span<const uint8_t> bytes, const Budgets& budgets, Unknown unknown)
+      : bytes_(bytes), budgets_(budgets), refuses_unknown_(unknown == Unknown::kRefuse) {}
 
   Result<std::string> Run(Message root) {
     DEPUTY_RETURN_IF_ERROR(Walk(root, bytes_.size(), 0, 0));
@@ -164,8 +166,10 @@ class Condenser {
 
   // A field that is not read. Of a node's documentation and metadata the line of the program is kept.
   Status SkipField(Message message, uint64_t number, uint32_t wire_type, size_t end) {
+    if (refuses_unknown_ && !IsIgnored(message, number))
+      return Error(StatusCode::kNotSupported, "field {} of {} is not known{}", number, NameOf(message),
+                   node_name_.empty() ? std::string() : " (at node '" + Printable(node_name_) + "')");
     if (message != Message::kNode) return Skip(wire_type, end);
-    if (number == kOverload) return Overload(wire_type, end);
     const size_t begin = at_;
     DEPUTY_RETURN_IF_ERROR(Skip(wire_type, end));
     if (wire_type != kBytesType || (number != kNodeText && number != kNodeProperty)) return {};
@@ -177,15 +181,6 @@ class Condenser {
     copy_ += static_cast<char>(source.size());
     copy_ += source;
     return {};
-  }
-
-  // Two functions of one name, distinguished by `overload`: silently taking either would be wrong.
-  Status Overload(uint32_t wire_type, size_t end) {
-    const size_t begin = at_;
-    DEPUTY_RETURN_IF_ERROR(Skip(wire_type, end));
-    if (at_ - begin <= 1) return {};
-    return Error(StatusCode::kNotSupported, "node '{}' calls an overloaded function, which is not supported",
-                 Printable(node_name_));
   }
 
   // The text of the field that begins at `begin`, with its tag, and ends here.
@@ -209,6 +204,7 @@ class Condenser {
 
   const std::span<const uint8_t> bytes_;
   const Budgets& budgets_;
+  const bool refuses_unknown_;
   size_t at_ = 0;
   std::string copy_;
   std::string_view node_name_;  // the last one read
@@ -221,7 +217,11 @@ Result<std::string> Condense(std::span<const uint8_t> bytes, Message root, const
   if (bytes.size() > INT_MAX)
     return Error(StatusCode::kResourceExhausted, "has {} bytes, but ONNX files are limited to 2 GiB", bytes.size())
         .Advise("keep the weights as external data");
-  return Condenser(bytes, budgets).Run(root);
+  return Condenser(bytes, budgets, Condenser::Unknown::kSkip).Run(root);
+}
+
+Status CheckFieldsKnown(std::span<const uint8_t> bytes, Message root) {
+  return Condenser(bytes, {}, Condenser::Unknown::kRefuse).Run(root).status();
 }
 
 }  // namespace deputy::host::onnx_import

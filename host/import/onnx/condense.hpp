@@ -29,4 +29,8 @@ struct WeightReference {
 // once. Errors name the byte where the file is damaged, or the budget that it exceeds and the node nearby. [any-thread]
 Result<std::string> Condense(std::span<const uint8_t> bytes, Message root, const Budgets& budgets = {});
 
+// Fails for a field that onnx.proto had not in the newest IR version known here: a newer one may have added it, and
+// what it means would be lost. Of bytes that Condense accepts. [any-thread]
+Status CheckFieldsKnown(std::span<const uint8_t> bytes, Message root);
+
 }  // namespace deputy::host::onnx_import

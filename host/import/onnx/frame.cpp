@@ -11,9 +11,24 @@ namespace deputy::host::onnx_import {
 namespace {
 
 constexpr size_t kMostCalls = 32;  // of functions within functions
-constexpr int kDefaultAttributesField = 11;
+// Fields that are newer than the types of libonnx 1.12, in which they are unknown.
+constexpr int kDefaultAttributesField = 11, kNodeOverloadField = 8, kFunctionOverloadField = 13;
 
-std::string NameOf(const pb::FunctionProto& function) { return "'" + Printable(function.name()) + "'"; }
+// The last text of this number.
+std::string TextOf(const google::protobuf::UnknownFieldSet& fields, int number) {
+  std::string text;
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const google::protobuf::UnknownField& field = fields.field(i);
+    if (field.number() == number && field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+      text = field.length_delimited();
+  }
+  return text;
+}
+
+std::string NameOf(const pb::FunctionProto& function) {
+  const std::string overload = OverloadOf(function);
+  return "'" + Printable(overload.empty() ? function.name() : function.name() + ":" + overload) + "'";
+}
 
 Status CheckCalls(const Frame& caller, const pb::FunctionProto& function) {
   size_t depth = 0;
@@ -61,16 +76,24 @@ Result<const pb::AttributeProto*> Frame::Resolve(const pb::AttributeProto& attri
   return found == attributes.end() ? nullptr : &found->second;
 }
 
+std::string OverloadOf(const pb::NodeProto& node) { return TextOf(node.unknown_fields(), kNodeOverloadField); }
+std::string OverloadOf(const pb::FunctionProto& function) {
+  return TextOf(function.unknown_fields(), kFunctionOverloadField);
+}
+
 Result<Functions> Functions::Of(const pb::ModelProto& model) {
   Functions functions;
-  for (const pb::FunctionProto& function : model.functions())
-    if (!functions.functions_.emplace(std::pair(NormalDomain(function.domain()), function.name()), &function).second)
+  for (const pb::FunctionProto& function : model.functions()) {
+    std::tuple key(NormalDomain(function.domain()), function.name(), OverloadOf(function));
+    if (!functions.functions_.emplace(std::move(key), &function).second)
       return Error(StatusCode::kModel, "defines function {} more than once", NameOf(function));
+  }
   return functions;
 }
 
-const pb::FunctionProto* Functions::Find(const std::string& domain, const std::string& name) const {
-  const auto found = functions_.find({domain, name});
+const pb::FunctionProto* Functions::Find(const std::string& domain, const std::string& name,
+                                         const std::string& overload) const {
+  const auto found = functions_.find({domain, name, overload});
   return found == functions_.end() ? nullptr : found->second;
 }
 
@@ -89,7 +112,6 @@ Result<Frame> FrameOfCall(const Frame& caller, const pb::NodeProto& call, const 
     if (!frame.attributes.emplace(attribute.name(), *value).second)
       return Error(StatusCode::kModel, "attribute '{}' is given twice", Printable(attribute.name()));
   }
-  // Default values are newer than the types of libonnx 1.12, in which they are an unknown field.
   const google::protobuf::UnknownFieldSet& unknown = function.unknown_fields();
   for (int i = 0; i < unknown.field_count(); ++i) {
     const google::protobuf::UnknownField& field = unknown.field(i);
@@ -135,6 +157,12 @@ Status Scope::DefineConstant(std::string_view name, std::string value_name, Tens
                  ShapeToString(tensor.shape()));
   before = std::move(tensor);
   return {};
+}
+
+const Tensor* Scope::ConstantOf(std::string_view name) const {
+  const auto known = values_.find(name);
+  if (known == values_.end() || constants_.count(known->second) == 0) return nullptr;
+  return &graph_.values[known->second].constant;
 }
 
 Status Scope::DefineUnusable(std::string_view name, Status reason) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -39,14 +40,18 @@ struct Frame {
   Result<const pb::AttributeProto*> Resolve(const pb::AttributeProto& attribute) const;
 };
 
+// Which of several functions of one domain and name a node calls, or a function is; usually empty.
+std::string OverloadOf(const pb::NodeProto& node);
+std::string OverloadOf(const pb::FunctionProto& function);
+
 // The functions that a model defines. Views into the model.
 class Functions {
  public:
   static Result<Functions> Of(const pb::ModelProto& model);
-  const pb::FunctionProto* Find(const std::string& domain, const std::string& name) const;
+  const pb::FunctionProto* Find(const std::string& domain, const std::string& name, const std::string& overload) const;
 
  private:
-  std::map<std::pair<std::string, std::string>, const pb::FunctionProto*> functions_;
+  std::map<std::tuple<std::string, std::string, std::string>, const pb::FunctionProto*> functions_;
 };
 
 // The frame of one call. Fails when the calls of functions form a cycle or are too deep.
@@ -71,6 +76,8 @@ class Scope {
   // A constant of this name, called `value_name` in the graph. It replaces a constant of the same name and scope, which
   // must have the same type: models with such duplicates exist, and ONNX Runtime takes the last one.
   Status DefineConstant(std::string_view name, std::string value_name, Tensor tensor);
+  // Whether DefineConstant would replace one, and which it is.
+  const Tensor* ConstantOf(std::string_view name) const;
   // A name whose use is an error, with the reason.
   Status DefineUnusable(std::string_view name, Status reason);
   // Captures a name of an enclosing scope if it is not defined here.

@@ -1,6 +1,7 @@
 // The ONNX importer: the exported symbol, and the path from a file's bytes to a graph.
 #include "import/importer.hpp"
 
+#include <fmt/format.h>
 #include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 
@@ -70,11 +71,20 @@ class OnnxImporter final : public Importer {
     DEPUTY_RETURN_IF_ERROR(Parse(source.bytes, Message::kModel, model));
     ExternalFiles files(source.path, source.external);
     TensorReader tensors(source.bytes, source.keep, files);
-    Result<Graph> graph = ModelReader(model, tensors).Read();
-    if (!graph.ok()) return graph;
+    if (model.ir_version() > kNewestIrVersion)
+      DEPUTY_RETURN_IF_ERROR(OfNewerVersion(CheckFieldsKnown(source.bytes, Message::kModel), model.ir_version()));
+    Result<Graph> graph = ModelReader(model, tensors, source.given_inputs).Read();
+    if (!graph.ok()) return OfNewerVersion(graph.status(), model.ir_version());
     graph->external_files = files.paths();
     graph->mapped = files.mapped();
     return graph;
+  }
+
+  static Status OfNewerVersion(Status status, int64_t version) {
+    if (status.ok() || version <= kNewestIrVersion || !status.advice().empty()) return status;
+    return std::move(status).Advise(
+        fmt::format("the file has IR version {}, which is newer than {}, known up to here: export an older one",
+                    version, kNewestIrVersion));
   }
 
   static Result<Tensor> ParseTensor(std::span<const uint8_t> bytes) {

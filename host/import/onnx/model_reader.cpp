@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,7 +16,6 @@
 namespace deputy::host::onnx_import {
 namespace {
 
-constexpr int64_t kNewestIrVersion = 13;
 constexpr size_t kMostSymbolBytes = size_t{256} << 20;  // every region carries the list of symbols
 constexpr size_t kMostRegionDepth = 32;
 
@@ -43,6 +43,12 @@ std::string Listed(const OperatorSets& opsets) {
   return listed;
 }
 
+// A node whose index is not known here.
+std::string DescribeAlone(const pb::NodeProto& node) {
+  if (!node.name().empty() || node.output_size() == 0) return Describe(node, 0);
+  return fmt::format("the node that makes '{}' ({})", Printable(node.output(0)), Printable(node.op_type()));
+}
+
 constexpr size_t kMostSteps = 1'000'000;
 constexpr size_t kMostExpandedBytes = size_t{256} << 20;
 constexpr size_t kLongestPart = 64, kLongestPrefix = 256;
@@ -62,14 +68,16 @@ Result<Graph> ModelReader::Read() {
   DEPUTY_RETURN_IF_ERROR(ReadGraph(frame, scope, model_.graph(), /*region=*/false));
   DEPUTY_RETURN_IF_ERROR(AssignSymbols(graph));
   DEPUTY_RETURN_IF_ERROR(VerifyGraph(graph));
+  graph.warnings = warnings_.Take();
   return graph;
 }
 
-Result<Frame> ModelReader::ModelFrame() const {
+Result<Frame> ModelReader::ModelFrame() {
   if (!model_.has_ir_version()) return Error(StatusCode::kModel, "is not an ONNX model: it has no IR version");
-  if (model_.ir_version() < 1 || model_.ir_version() > kNewestIrVersion)
-    return Error(StatusCode::kIncompatible, "has IR version {}; versions 1 to {} are supported", model_.ir_version(),
-                 kNewestIrVersion);
+  if (model_.ir_version() < 1) return Error(StatusCode::kModel, "has the invalid IR version {}", model_.ir_version());
+  if (model_.ir_version() > kNewestIrVersion)
+    warnings_.Add(fmt::format("has IR version {}, known up to {}: all of its fields are known", model_.ir_version(),
+                              kNewestIrVersion));
   if (!model_.has_graph()) return Error(StatusCode::kModel, "has no graph");
   Frame frame;
   DEPUTY_ASSIGN_OR_RETURN(frame.opsets, ReadOperatorSets(model_.opset_import()));
@@ -106,9 +114,10 @@ Status ModelReader::ReadInputs(Scope& scope, const pb::GraphProto& proto, bool r
       if (IsConstant(node) && node.output_size() == 1) constants.insert(node.output(0));
   }
   for (const pb::ValueInfoProto& value : proto.input()) {
-    // An input with an initializer, or with a Constant of its name, has a default that could be overridden; it is
-    // imported as a constant.
-    if (constants.count(value.name()) != 0) continue;
+    // An input with an initializer, or with a Constant of its name, has a default; it is imported as a constant unless
+    // the caller gives it.
+    if (constants.count(value.name()) != 0) scope.graph().inputs_with_default.push_back(value.name());
+    if (constants.count(value.name()) != 0 && !IsGiven(value.name())) continue;
     Result<ValueType> type = ReadType(value.type(), symbols_);
     if (!type.ok() && !region) return std::move(type).status().At(Quoted("input", value.name()));
     if (!region && type->dtype == DType::kUndefined)
@@ -121,15 +130,42 @@ Status ModelReader::ReadInputs(Scope& scope, const pb::GraphProto& proto, bool r
 }
 
 Status ModelReader::ReadInitializers(const Frame& frame, Scope& scope, const pb::GraphProto& proto) {
+  const bool may_be_given = frame.function == nullptr && region_depth_ == 0;
+  int index = 0;
   for (const pb::TensorProto& tensor : proto.initializer()) {
-    Status status = AddConstant(frame, scope, tensor.name(), tensors_.Read(tensor));
+    Status status;
+    if (!may_be_given || !IsGiven(tensor.name()))
+      status = AddInitializer(frame, scope, tensor.name(), index, tensors_.Read(tensor));
     if (!status.ok()) return std::move(status).At(Quoted("initializer", tensor.name()));
+    ++index;
   }
   for (const pb::SparseTensorProto& tensor : proto.sparse_initializer()) {
     const std::string& name = tensor.values().name();
-    Status status = AddConstant(frame, scope, name, tensors_.ReadSparse(tensor));
+    Status status;
+    if (!may_be_given || !IsGiven(name))
+      status = AddInitializer(frame, scope, name, index, tensors_.ReadSparse(tensor));
     if (!status.ok()) return std::move(status).At(Quoted("sparse initializer", name));
+    ++index;
   }
+  return {};
+}
+
+// Names of a graph's values are unique; which of two initializers counts is not defined. A repeated one that says the
+// same does no harm.
+Status ModelReader::AddInitializer(const Frame& frame, Scope& scope, const std::string& name, int index,
+                                   Result<Tensor> tensor) {
+  const Tensor* const before = scope.ConstantOf(name);
+  if (before == nullptr || !tensor.ok()) return AddConstant(frame, scope, name, std::move(tensor));
+  const bool same = before->dtype() == tensor->dtype() && before->shape() == tensor->shape() &&
+                    (before->byte_size() == 0 || std::memcmp(before->data(), tensor->data(), before->byte_size()) == 0);
+  if (!same)
+    return Error(StatusCode::kModel,
+                 "the graph has two initializers of this name with different elements, the second at "
+                 "index {}",
+                 index)
+        .Advise("remove one of them: which one counts is not defined");
+  warnings_.Add(fmt::format("initializer '{}' is given twice with the same elements, the second at index {}",
+                            Printable(name), index));
   return {};
 }
 
@@ -139,6 +175,8 @@ Status ModelReader::AddConstant(const Frame& frame, Scope& scope, const std::str
     return scope.DefineUnusable(name, std::move(tensor).status().At(Quoted("constant", name)));
   if (!tensor.ok()) return std::move(tensor).status();
   if (frame.function != nullptr) expanded_bytes_ += tensor->byte_size();
+  if (scope.ConstantOf(name) != nullptr)
+    warnings_.Add(fmt::format("constant '{}' is given more than once; the last one counts", Printable(name)));
   return scope.DefineConstant(name, frame.prefix + name, std::move(tensor).value());
 }
 
@@ -162,16 +200,17 @@ Status ModelReader::ReadRegions(const Frame& frame, Scope& scope, const pb::Node
   for (const pb::AttributeProto& attribute : proto.attribute()) {
     const Result<const pb::AttributeProto*> value = frame.Resolve(attribute);
     if (!value.ok()) return value.status();
-    if (*value == nullptr || TypeOf(**value) != pb::AttributeProto::GRAPH || IsCall(proto)) continue;
+    if (*value == nullptr || TypeOf(**value) != pb::AttributeProto::GRAPH || Callee(proto) != nullptr) continue;
     Status status = ReadRegion(frame, scope, attribute.name(), (*value)->g(), regions.emplace_back());
     if (!status.ok()) return status;
   }
   return {};
 }
 
-bool ModelReader::IsCall(const pb::NodeProto& proto) const {
-  const std::string domain = NormalDomain(proto.domain());
-  return FindOperator(domain, proto.op_type()) == OpKind::kOther && functions_.Find(domain, proto.op_type()) != nullptr;
+const pb::FunctionProto* ModelReader::Callee(const pb::NodeProto& proto) const {
+  const std::string domain = NormalDomain(proto.domain()), overload = OverloadOf(proto);
+  if (overload.empty() && FindOperator(domain, proto.op_type()) != OpKind::kOther) return nullptr;
+  return functions_.Find(domain, proto.op_type(), overload);
 }
 
 Status ModelReader::ReadNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto, std::vector<Region> regions,
@@ -179,10 +218,11 @@ Status ModelReader::ReadNode(const Frame& frame, Scope& scope, const pb::NodePro
   DEPUTY_RETURN_IF_ERROR(Spend(frame, proto));
   const std::string domain = NormalDomain(proto.domain());
   const OpKind op = FindOperator(domain, proto.op_type());
+  if (const pb::FunctionProto* function = Callee(proto)) return Expand(frame, scope, proto, *function);
+  if (const std::string overload = OverloadOf(proto); !overload.empty())
+    return Error(StatusCode::kModel, "calls the function '{}' of the overload '{}', which the model does not define",
+                 Printable(proto.op_type()), Printable(overload));
   if (op == OpKind::kConstant) return ReadConstant(frame, scope, proto);
-  if (op == OpKind::kOther)
-    if (const pb::FunctionProto* function = functions_.Find(domain, proto.op_type()))
-      return Expand(frame, scope, proto, *function);
   DEPUTY_ASSIGN_OR_RETURN(Node node, MakeNode(frame, scope, proto));
   node.regions = std::move(regions);
   for (int i = 0; i < SizeWithoutTrailingBlanks(proto.output()); ++i) {
@@ -217,6 +257,7 @@ Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::N
       return Error(StatusCode::kModel, "opset {} has no {}, which was added in opset {}", opset, info->name,
                    info->definitions.front().since_version);
     since = definition->since_version;
+    DEPUTY_RETURN_IF_ERROR(CheckKnown(proto, *info, opset, since));
   }
   Node node;
   if (!proto.name().empty()) node.name = frame.prefix + proto.name();
@@ -243,6 +284,27 @@ Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::N
   // A trip count alone is a Loop whose empty condition may be omitted.
   if (op == OpKind::kLoop && node.inputs.size() == 1 && proto.input_size() > 1) node.inputs.push_back(kNone);
   return node;
+}
+
+// A later definition may have more inputs, which would be lost, and more attributes (AddAttribute refuses those).
+Status ModelReader::CheckKnown(const pb::NodeProto& proto, const OperatorInfo& info, int32_t opset, int32_t since) {
+  const bool newer = opset > NewestOpset(info.domain);
+  if (newer) {
+    warnings_.NewerOpset(info.domain, opset);
+    const auto inputs = static_cast<uint32_t>(SizeWithoutTrailingBlanks(proto.input()));
+    const auto outputs = static_cast<uint32_t>(SizeWithoutTrailingBlanks(proto.output()));
+    if (inputs > info.max_inputs || outputs > info.max_outputs)
+      return Error(
+          StatusCode::kNotSupported,
+          "has {} inputs and {} outputs, more than {}-{} has: opset {} is newer than {}, up to which definitions "
+          "are known",
+          inputs, outputs, info.name, since, opset, NewestOpset(info.domain));
+    return {};
+  }
+  for (const pb::AttributeProto& attribute : proto.attribute())
+    if (TypeOf(attribute) != pb::AttributeProto::GRAPH && IsUnknownAttribute(info, opset, attribute.name()))
+      warnings_.UnknownAttribute(DescribeAlone(proto), info, since, attribute.name());
+  return {};
 }
 
 // Condense has left nothing in doc_string but the line.
@@ -281,6 +343,7 @@ Status ModelReader::ReadConstant(const Frame& frame, Scope& scope, const pb::Nod
     return Error(StatusCode::kModel, "must have one value attribute, got {}", proto.attribute_size());
   DEPUTY_ASSIGN_OR_RETURN(const pb::AttributeProto* const value, frame.Resolve(proto.attribute(0)));
   if (value == nullptr) return Error(StatusCode::kModel, "has no value");
+  if (frame.function == nullptr && region_depth_ == 0 && IsGiven(proto.output(0))) return {};
   return AddConstant(frame, scope, proto.output(0), ConstantOf(*value, proto.attribute(0).name()));
 }
 

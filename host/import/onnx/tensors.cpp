@@ -24,7 +24,13 @@ constexpr size_t kMostDims = 64;
 constexpr size_t kDenseBytes = size_t{256} << 20, kDenseTimes = 64;
 
 const char* NameOfUnsupported(int32_t data_type) {
-  return data_type == 14 ? "complex64" : data_type == 15 ? "complex128" : nullptr;
+  switch (data_type) {
+    case 14: return "complex64";
+    case 15: return "complex128";
+    case 27: return "float6e2m3";
+    case 28: return "float6e3m2";
+    default: return nullptr;
+  }
 }
 
 int TypedCount(const pb::TensorProto& proto) {

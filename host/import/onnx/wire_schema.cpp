@@ -1,13 +1,15 @@
 #include "import/onnx/wire_schema.hpp"
 
+#include <algorithm>
+
 namespace deputy::host::onnx_import {
 namespace {
 
 using enum Encoding;
 constexpr bool kMany = true, kOne = false;
 
-// The numbers are those of onnx.proto. Fields not listed (training, quantization annotations, documentation) are
-// skipped.
+// The numbers are those of onnx.proto. The fields of kMessages' second lists (training, quantization annotations,
+// documentation) are known, but not read.
 constexpr Field kModelFields[] = {
     {1, kVarint},                                 // ir_version
     {2, kText},                                   // producer_name
@@ -34,6 +36,7 @@ constexpr Field kNodeFields[] = {
     {4, kText},                                 // op_type
     {5, kMessage, kMany, Message::kAttribute},  // attribute
     {7, kText},                                 // domain
+    {8, kText},                                 // overload, newer than the types of libonnx 1.12
 };
 constexpr Field kAttributeFields[] = {
     {1, kText},                                     // name
@@ -94,37 +97,54 @@ constexpr Field kFunctionFields[] = {
     {9, kMessage, kMany, Message::kOperatorSet},  // opset_import
     {10, kText},                                  // domain
     {11, kMessage, kMany, Message::kAttribute},   // attribute_proto, newer than the types of libonnx 1.12
+    {13, kText},                                  // overload, likewise
 };
 constexpr Field kPropertyFields[] = {{1, kText}, {2, kText}};
+
+constexpr uint32_t kModelIgnored[] = {4, 5, 6, 20, 26};  // domain, model_version, doc_string, training_info,
+                                                         // configuration
+constexpr uint32_t kGraphIgnored[] = {10, 14, 16};       // doc_string, quantization_annotation, metadata_props
+constexpr uint32_t kNodeIgnored[] = {6, 9, 10};          // doc_string, metadata_props, device_configurations
+constexpr uint32_t kAttributeIgnored[] = {13};           // doc_string
+constexpr uint32_t kTensorIgnored[] = {12, 16};          // doc_string, metadata_props
+constexpr uint32_t kValueInfoIgnored[] = {3, 4};         // doc_string, metadata_props
+constexpr uint32_t kTypeIgnored[] = {6, 7};              // denotation, opaque_type
+constexpr uint32_t kDimensionIgnored[] = {3};            // denotation
+constexpr uint32_t kFunctionIgnored[] = {8, 12, 14};     // doc_string, value_info, metadata_props
 
 struct Entry {
   const char* name;
   std::span<const Field> fields;
+  std::span<const uint32_t> ignored = {};
 };
 
 constexpr Entry kMessages[static_cast<size_t>(Message::kCount)] = {
-    {"the model", kModelFields},
+    {"the model", kModelFields, kModelIgnored},
     {"an operator set", kOperatorSetFields},
-    {"a graph", kGraphFields},
-    {"a node", kNodeFields},
-    {"an attribute", kAttributeFields},
-    {"a tensor", kTensorFields},
+    {"a graph", kGraphFields, kGraphIgnored},
+    {"a node", kNodeFields, kNodeIgnored},
+    {"an attribute", kAttributeFields, kAttributeIgnored},
+    {"a tensor", kTensorFields, kTensorIgnored},
     {"a segment", kSegmentFields},
     {"a sparse tensor", kSparseTensorFields},
-    {"a value", kValueInfoFields},
-    {"a type", kTypeFields},
+    {"a value", kValueInfoFields, kValueInfoIgnored},
+    {"a type", kTypeFields, kTypeIgnored},
     {"a tensor type", kTensorTypeFields},
     {"an element type", kElementTypeFields},
     {"a map type", kMapTypeFields},
     {"a shape", kShapeFields},
-    {"a dimension", kDimensionFields},
-    {"a function", kFunctionFields},
+    {"a dimension", kDimensionFields, kDimensionIgnored},
+    {"a function", kFunctionFields, kFunctionIgnored},
     {"a property", kPropertyFields},
 };
 
 }  // namespace
 
 std::span<const Field> FieldsOf(Message message) { return kMessages[static_cast<size_t>(message)].fields; }
+bool IsIgnored(Message message, uint64_t number) {
+  const std::span<const uint32_t> ignored = kMessages[static_cast<size_t>(message)].ignored;
+  return std::find(ignored.begin(), ignored.end(), number) != ignored.end();
+}
 const char* NameOf(Message message) { return kMessages[static_cast<size_t>(message)].name; }
 
 }  // namespace deputy::host::onnx_import

@@ -1,4 +1,4 @@
-// The fields of ONNX's messages that are read, in the terms of protobuf's wire format.
+// The fields of ONNX's messages (IR version 14) that are read, in the terms of protobuf's wire format.
 #pragma once
 
 #include <cstddef>
@@ -46,6 +46,8 @@ struct Field {
 
 // In the order of the numbers.
 std::span<const Field> FieldsOf(Message message);
+// A field of onnx.proto that is known, but not read.
+bool IsIgnored(Message message, uint64_t number);
 const char* NameOf(Message message);
 
 }  // namespace deputy::host::onnx_import

@@ -51,6 +51,9 @@ struct BuildOptions {
   // Names of values of the graph that become outputs, after the model's own: intermediate results, computed by the
   // delegates that compute them anyway. A value that is an output already is not added again.
   std::vector<std::string> extra_outputs;
+  // Names of inputs_with_default() that the caller gives: they are inputs then, among the others in the order of the
+  // file. kInvalidArgument for another name.
+  std::vector<std::string> given_inputs = {};
 };
 
 // Wishes for runs, which a delegate may follow or ignore; its documents say which. The results stay within what its
@@ -166,6 +169,9 @@ class DEPUTY_API Model {
 
   const std::vector<TensorInfo>& inputs() const;
   const std::vector<TensorInfo>& outputs() const;
+  // Inputs of the file that have a value in the file (ONNX: an initializer of the same name). They are constants, and
+  // not among inputs(), unless BuildOptions::given_inputs names them. A .dpm file has none.
+  const std::vector<std::string>& inputs_with_default() const;
   const std::vector<std::pair<std::string, std::string>>& metadata() const;
   // Whether sessions hold values between runs, so that the same inputs may give other outputs.
   bool has_states() const;

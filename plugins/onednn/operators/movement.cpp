@@ -162,7 +162,9 @@ void ReadDepthToSpace(const sdk::NodeView& node, Program& program) {
 void ReadSpaceToDepth(const sdk::NodeView& node, Program& program) {
   const memory::dims x = ToDims(node.input(0).dims());
   const int64_t block = node.Int("blocksize", 1);
-  ReadBlocks(node, program, {x[0], x[1], x[2] / block, block, x[3] / block, block}, {0, 3, 5, 1, 2, 4});
+  const bool depth_first = node.String("mode", "DCR") == "DCR";
+  ReadBlocks(node, program, {x[0], x[1], x[2] / block, block, x[3] / block, block},
+             depth_first ? memory::dims{0, 3, 5, 1, 2, 4} : memory::dims{0, 1, 3, 5, 2, 4});
 }
 
 constexpr const char* kDropoutNote = "beside a node that is computed here, inference";

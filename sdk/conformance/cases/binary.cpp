@@ -96,7 +96,9 @@ void AddMod(std::vector<Case>& cases, uint64_t seed) {
     return tensor;
   };
   for (const deputy_dtype dtype : TypesOf("Mod")) {
-    if (!reference::IsReal(dtype)) b.In(x(dtype)).In(y(dtype)).Add();
+    b.In(x(dtype)).In(reference::IsReal(dtype) ? b.Random(dtype, {2, 3, 4}, 0.5, 2) : y(dtype)).Add();
+    if (reference::IsReal(dtype))
+      b.In(x(dtype)).In(b.Random(dtype, {2, 3, 4}, -2, -0.5)).Note("divisor=negative").Add();
     b.In(x(dtype)).In(b.Random(dtype, {2, 3, 4}, 0.5, 2)).With("fmod", Int(1)).Add();
   }
 }
@@ -106,6 +108,24 @@ void AddBitShift(std::vector<Case>& cases, uint64_t seed) {
   for (const deputy_dtype dtype : TypesOf("BitShift"))
     for (const char* direction : {"LEFT", "RIGHT"})
       b.In(b.Random(dtype, {2, 3, 4})).In(b.Random(dtype, {2, 3, 4}, 0, 1)).With("direction", Text(direction)).Add();
+  for (const deputy_dtype dtype : {kI8, kI32, kU16}) {
+    Tensor by(dtype, {4});
+    const auto width = static_cast<int64_t>(8 * reference::BytesOf(dtype));
+    for (const int64_t i : {0, 1, 2, 3})
+      by.Put(i, std::vector<int64_t>{width - 1, width, -1, width + 3}[static_cast<size_t>(i)]);
+    for (const char* direction : {"LEFT", "RIGHT"})
+      b.In(b.Random(dtype, {3, 4})).In(by).With("direction", Text(direction)).Note("by=all").Add();
+  }
+}
+
+void AddSwiGLU(std::vector<Case>& cases, uint64_t seed) {
+  CaseBuilder b(cases, "SwiGLU", seed);
+  const auto pair = [&](deputy_dtype dtype, const Dims& dims) -> CaseBuilder& {
+    return b.In(b.Random(dtype, dims)).In(b.Random(dtype, dims));
+  };
+  for (const deputy_dtype dtype : TypesOf("SwiGLU")) pair(dtype, {2, 3, 4}).Add();
+  pair(kF32, {2, 3, 4}).With("alpha", Float(1.5f)).Add();
+  for (const Dims& shape : std::vector<Dims>{{}, {0}, {7, 13}}) pair(kF32, shape).Note("shape=" + TextOf(shape)).Add();
 }
 
 void AddWhere(std::vector<Case>& cases, uint64_t seed) {
@@ -132,6 +152,7 @@ void AddBinaryCases(std::vector<Case>& cases, uint64_t seed) {
   AddPow(cases, seed);
   AddMod(cases, seed);
   AddBitShift(cases, seed);
+  AddSwiGLU(cases, seed);
   AddWhere(cases, seed);
 }
 

@@ -52,6 +52,7 @@ std::vector<Function> Functions() {
           {"Softplus"},
           {"Softsign"},
           {"Sqrt", 0, 4},
+          {"Swish", -2, 2, {{"alpha", Float(1.5f)}}},
           {"Tan", -1, 1},
           {"Tanh"},
           {"ThresholdedRelu", -2, 2, {{"alpha", Float(0.5f)}}}};
@@ -105,6 +106,23 @@ void AddCast(std::vector<Case>& cases, uint64_t seed) {
     b.In(b.Random(kF32, shape, 0, 40)).Quietly("to", Int(kI32)).Note(ShapeNote(shape)).Add();
 }
 
+void AddBitCast(std::vector<Case>& cases, uint64_t seed) {
+  CaseBuilder b(cases, "BitCast", seed);
+  for (const deputy_dtype from : TypesOf("BitCast"))
+    for (const deputy_dtype to : TypesOf("BitCast")) {
+      if (from == to || to == kBool || reference::BytesOf(from) != reference::BytesOf(to)) continue;
+      // The bits of small whole numbers are subnormal floats.
+      const bool bits = reference::IsReal(to) && !reference::IsReal(from);
+      b.In(bits ? b.Random(from, {2, 3, 4}, 0, 2) : b.Random(from, {2, 3, 4})).Quietly("to", Int(to));
+      b.Note(std::string("to=") + reference::NameOf(to)).Add();
+    }
+  Tensor flags(kU8, {3});
+  flags.Put(1, int64_t{1});
+  b.In(flags).With("to", Int(kBool)).Add();
+  for (const Dims& shape : AwkwardShapes())
+    b.In(b.Random(kF32, shape)).Quietly("to", Int(kI32)).Note(ShapeNote(shape)).Add();
+}
+
 void AddCastLike(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder b(cases, "CastLike", seed);
   const std::vector<deputy_dtype> types = TypesOf("CastLike");
@@ -151,6 +169,7 @@ void AddElementwiseCases(std::vector<Case>& cases, uint64_t seed) {
   AddClip(cases, seed);
   AddCast(cases, seed);
   AddCastLike(cases, seed);
+  AddBitCast(cases, seed);
   AddTests(cases, seed);
   AddImageScaler(cases, seed);
   CaseBuilder dropout(cases, "Dropout", seed);

@@ -75,12 +75,27 @@ void AddOrders(std::vector<Case>& cases, uint64_t seed) {
   k.In(k.Distinct(kF32, {3, 7})).Const(Whole({3})).With("largest", Int(0)).Outputs(2).Add();
   k.In(k.Distinct(kF32, {3, 7})).Const(Whole({7})).Note("k=all").Outputs(2).Add();
   k.In(k.Distinct(kF32, {3, 7})).In(Whole({3})).Note("k=variable").Outputs(2).Add();
-  CaseBuilder c(cases, "CumSum", seed);
-  for (const deputy_dtype dtype : TypesOf("CumSum")) c.In(c.Random(dtype, {3, 5})).Const(WholeScalar(1)).Add();
-  c.In(c.Random({3, 5})).Const(WholeScalar(0)).Note("axis=0").Add();
-  c.In(c.Random({3, 5})).Const(WholeScalar(1)).With("exclusive", Int(1)).Add();
-  c.In(c.Random({3, 5})).Const(WholeScalar(1)).With("reverse", Int(1)).Add();
-  c.In(c.Random({3, 5})).Const(WholeScalar(1)).With("exclusive", Int(1)).With("reverse", Int(1)).Add();
+  for (const char* op_type : {"CumProd", "CumSum"}) {
+    CaseBuilder c(cases, op_type, seed);
+    for (const deputy_dtype dtype : TypesOf(op_type)) c.In(c.Random(dtype, {3, 5})).Const(WholeScalar(1)).Add();
+    c.In(c.Random({3, 5})).Const(WholeScalar(0)).Note("axis=0").Add();
+    c.In(c.Random({3, 5})).Const(WholeScalar(1)).With("exclusive", Int(1)).Add();
+    c.In(c.Random({3, 5})).Const(WholeScalar(1)).With("reverse", Int(1)).Add();
+    c.In(c.Random({3, 5})).Const(WholeScalar(1)).With("exclusive", Int(1)).With("reverse", Int(1)).Add();
+  }
+}
+
+void AddTensorScatter(std::vector<Case>& cases, uint64_t seed) {
+  CaseBuilder b(cases, "TensorScatter", seed);
+  const auto begin = [&](deputy_dtype t, const Dims& cache, const Dims& update) -> CaseBuilder& {
+    return b.In(b.Random(t, cache)).In(b.Random(t, update));
+  };
+  for (const deputy_dtype t : TypesOf("TensorScatter")) begin(t, {2, 3, 5, 4}, {2, 3, 2, 4}).In(Whole({1, 3})).Add();
+  begin(kF32, {2, 3, 5, 4}, {2, 3, 2, 4}).Note("indices=none").Add();
+  begin(kF32, {2, 3, 5, 4}, {2, 3, 3, 4}).In(Whole({4, 12})).With("mode", Text("circular")).Add();
+  begin(kF32, {2, 5, 3}, {2, 2, 3}).In(Whole({0, 3})).With("axis", Int(1)).Add();
+  begin(kF32, {2, 5}, {2, 5}).With("axis", Int(-1)).With("mode", Text("linear")).Add();
+  begin(kF32, {2, 3, 5, 4}, {2, 3, 0, 4}).In(Whole({5, 0})).Note("shape=empty").Add();
 }
 
 void AddCounts(std::vector<Case>& cases, uint64_t seed) {
@@ -122,6 +137,7 @@ void AddIndexingCases(std::vector<Case>& cases, uint64_t seed) {
   AddScatters(cases, seed);
   AddOrders(cases, seed);
   AddCounts(cases, seed);
+  AddTensorScatter(cases, seed);
 }
 
 }  // namespace deputy::conformance

@@ -147,6 +147,7 @@ void AddCopies(std::vector<Case>& cases, uint64_t seed) {
   depth.In(depth.Random({1, 18, 2, 1})).With("blocksize", Int(3)).Add();
   ForTypes(space, {2, 3, 4, 6}, [](CaseBuilder& b, deputy_dtype) { b.Quietly("blocksize", Int(2)); });
   space.In(space.Random({1, 2, 3, 6})).With("blocksize", Int(3)).Add();
+  space.In(space.Random({2, 3, 4, 6})).Quietly("blocksize", Int(2)).With("mode", Text("CRD")).Add();
   CaseBuilder trilu(cases, "Trilu", seed), reverse(cases, "ReverseSequence", seed);
   ForTypes(trilu, {4, 5}, [](CaseBuilder&, deputy_dtype) {});
   trilu.In(trilu.Random({4, 5})).With("upper", Int(0)).Add();

@@ -1,4 +1,5 @@
-// Attention and RotaryEmbedding: layouts, groups of heads, masks of each rank, past keys and values, visibility.
+// Attention and RotaryEmbedding: layouts, groups of heads, masks of each rank, past keys and values, visibility; the
+// operators with a state.
 #include <algorithm>
 
 #include "random/families.hpp"
@@ -10,7 +11,7 @@ void WriteAttention(Draft& d) {
   const deputy_dtype dtype = d.Type();
   const int64_t batch = d.Between(1, 2), kv_heads = d.Between(1, 3), q_heads = kv_heads * d.Between(1, 3);
   const int64_t queries = d.Between(1, 5), keys = d.Between(1, 5), head = d.Between(1, 6), value = d.Between(1, 6);
-  const bool flat = d.Once(3), before = d.Once(3);
+  const bool flat = d.Once(3), before = d.Once(3), padded = !before && d.since() >= 24 && d.Half();
   const int64_t past = before ? d.Between(1, 4) : 0, all = keys + past;
   if (flat) {
     d.In(d.Values(dtype, {batch, queries, q_heads * head}, -1, 1))
@@ -34,13 +35,15 @@ void WriteAttention(Draft& d) {
     if (shown.dtype == kBool)
       for (int64_t i = 0; i < shown.count(); i += all) shown.Put(i, int64_t{1});
     d.In(shown);
-  } else if (before) {
+  } else if (before || padded) {
     d.None();
   }
+  if (padded) d.None().None().In(d.Ties(kI64, {batch}, 0, keys));
   if (before)
     d.In(d.Values(dtype, {batch, kv_heads, past, head}, -1, 1)).In(d.Values(dtype, {batch, kv_heads, past, value}));
   d.Maybe("is_causal", Int(d.Between(0, 1))).Maybe("scale", Number(d, 0.25, 1)).Maybe("softmax_precision", Int(kF32));
   if (d.Once(3)) d.Set("softcap", Number(d, 0.5, 2));
+  d.Maybe("left_window_size", Int(d.Between(-1, 4))).Maybe("right_window_size", Int(d.Between(-1, 4)));
   if (before) {
     d.Outputs(d.Half() ? 3 : 1);
   } else if (d.Once(4)) {
@@ -63,8 +66,50 @@ void WriteRotaryEmbedding(Draft& d) {
   d.Maybe("interleaved", Int(d.Between(0, 1)));
 }
 
+void WriteLinearAttention(Draft& d) {
+  const deputy_dtype dtype = d.Type(), state = d.Half() ? dtype : d.Type();
+  const int64_t batch = d.Between(1, 2), tokens = d.Between(1, 4), key_heads = d.Between(1, 3);
+  const int64_t heads = key_heads * d.Between(1, 2), size = d.Between(1, 4), values = d.Between(1, 4);
+  const bool decays = d.Half(), subtracts = d.Half();
+  d.In(d.Values(dtype, {batch, tokens, heads * size}, -1, 1));
+  d.In(d.Values(dtype, {batch, tokens, key_heads * size}, -0.5, 0.5));
+  d.In(d.Values(dtype, {batch, tokens, key_heads * values}, -1, 1));
+  if (d.Half())
+    d.In(d.Values(state, {batch, key_heads, size, values}, -1, 1));
+  else if (decays || subtracts)
+    d.None();
+  if (decays)
+    d.In(d.Values(dtype, {batch, tokens, d.Half() ? key_heads : key_heads * size}, -1, 0));
+  else if (subtracts)
+    d.None();
+  if (subtracts) d.In(d.Values(dtype, {batch, tokens, d.Half() ? key_heads : 1}, 0, 1));
+  d.Set("q_num_heads", Int(heads)).Set("kv_num_heads", Int(key_heads));
+  d.Set("update_rule", Text(decays ? (subtracts ? "gated_delta" : "gated") : subtracts ? "delta" : "linear"));
+  d.Maybe("scale", Number(d, 0.25, 1)).Maybe("chunk_size", Int(d.Between(1, 4)));
+  d.Outputs(static_cast<size_t>(d.Between(1, 2)));
+}
+
+void WriteCausalConvWithState(Draft& d) {
+  const deputy_dtype dtype = d.Type();
+  const int64_t batch = d.Between(1, 2), channels = d.Between(1, 4), length = d.Between(1, 6), kernel = d.Between(1, 5);
+  d.In(d.Values(dtype, {batch, channels, length})).In(d.Values(dtype, {channels, 1, kernel}));
+  const bool past = d.Half();
+  if (d.Half())
+    d.In(d.Values(dtype, {channels}));
+  else if (past)
+    d.None();
+  if (past) d.In(d.Values(dtype, {batch, channels, kernel - 1}));
+  d.Maybe("activation", Text(d.Pick<const char*>({"silu", "swish", "none"})));
+  d.Outputs(static_cast<size_t>(d.Between(1, 2)));
+}
+
 }  // namespace
 
-DraftRows AttentionDrafts() { return {{"Attention", WriteAttention}, {"RotaryEmbedding", WriteRotaryEmbedding}}; }
+DraftRows AttentionDrafts() {
+  return {{"Attention", WriteAttention},
+          {"CausalConvWithState", WriteCausalConvWithState},
+          {"LinearAttention", WriteLinearAttention},
+          {"RotaryEmbedding", WriteRotaryEmbedding}};
+}
 
 }  // namespace deputy::conformance

@@ -46,14 +46,14 @@ void WritePair(Draft& d) {
         .In(wild ? d.Wild(dtype, second) : Divisor(d, dtype, second));
   } else if (d.op_type() == "Mod") {
     d.In(d.Values(dtype, first, -9, 9)).In(Divisor(d, dtype, second));
-    if (reference::IsReal(dtype))
+    if (reference::IsReal(dtype) && d.since() < 28)
       d.Set("fmod", Int(1));
     else
       d.Maybe("fmod", Int(d.Between(0, 1)));
   } else if (d.op_type() == "BitShift") {
     const auto bits = static_cast<int64_t>(8 * reference::BytesOf(dtype));
     d.In(d.Any(dtype, first))
-        .In(d.Ties(dtype, second, 0, bits - 1))
+        .In(d.Ties(dtype, second, d.since() < 28 || IsUnsigned(dtype) ? 0 : -2, d.since() < 28 ? bits - 1 : bits + 2))
         .Set("direction", Text(d.Half() ? "LEFT" : "RIGHT"));
   } else if (d.Once(3)) {
     d.In(d.Ties(dtype, first)).In(d.Ties(dtype, second));
@@ -109,10 +109,16 @@ void WritePRelu(Draft& d) {
   d.Maybe("consumed_inputs", Ints({0, 0}));
 }
 
+void WriteSwiGLU(Draft& d) {
+  const deputy_dtype dtype = d.Type();
+  const Dims dims = d.Shape(0, 8);
+  d.In(d.Values(dtype, dims, -8, 8)).In(d.Values(dtype, dims)).Maybe("alpha", Number(d, -2, 2));
+}
+
 }  // namespace
 
 DraftRows BinaryDrafts() {
-  DraftRows rows = {{"PRelu", WritePRelu}, {"Pow", WritePow}, {"Where", WriteWhere}};
+  DraftRows rows = {{"PRelu", WritePRelu}, {"Pow", WritePow}, {"SwiGLU", WriteSwiGLU}, {"Where", WriteWhere}};
   for (const char* op_type : {"Add", "And", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal",
                               "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Mod", "Mul", "Or", "Sub", "Xor"})
     rows.push_back({op_type, WritePair});

@@ -14,12 +14,12 @@ struct Domain {
 // Trigonometry of huge numbers is meaningless, and very fast growth overflows at other elements than in double.
 const std::map<std::string, Domain>& Domains() {
   static const auto* const domains = new std::map<std::string, Domain>{
-      {"Acos", {-1, 1}},         {"Acosh", {1, 8}},         {"Asin", {-1, 1}},       {"Atanh", {-0.96875, 0.96875}},
-      {"Cos", {-9, 9, false}},   {"Sin", {-9, 9, false}},   {"Tan", {-1, 1, false}}, {"Log", {0.03125, 8}},
-      {"Sqrt", {0, 8}},          {"Reciprocal", {0.25, 8}}, {"Erf", {-3, 3}},        {"Gelu", {-4, 4, false}},
-      {"Mish", {-8, 8, false}},  {"HardSwish", {-6, 6}},    {"Softplus", {-20, 20}}, {"Sinh", {-4, 4}},
-      {"Cosh", {-4, 4}},         {"Exp", {-8, 8}},          {"Sigmoid", {-12, 12}},  {"Celu", {-4, 4, false}},
-      {"Shrink", {-4, 4, false}}};
+      {"Acos", {-1, 1}},          {"Acosh", {1, 8}},         {"Asin", {-1, 1}},       {"Atanh", {-0.96875, 0.96875}},
+      {"Cos", {-9, 9, false}},    {"Sin", {-9, 9, false}},   {"Tan", {-1, 1, false}}, {"Log", {0.03125, 8}},
+      {"Sqrt", {0, 8}},           {"Reciprocal", {0.25, 8}}, {"Erf", {-3, 3}},        {"Gelu", {-4, 4, false}},
+      {"Mish", {-8, 8, false}},   {"HardSwish", {-6, 6}},    {"Softplus", {-20, 20}}, {"Sinh", {-4, 4}},
+      {"Cosh", {-4, 4}},          {"Exp", {-8, 8}},          {"Sigmoid", {-12, 12}},  {"Celu", {-4, 4, false}},
+      {"Shrink", {-4, 4, false}}, {"Swish", {-8, 8, false}}};
   return *domains;
 }
 
@@ -112,6 +112,15 @@ void WriteDropout(Draft& d) {
   d.Outputs(d.Half() ? 2 : 1);
 }
 
+void WriteBitCast(Draft& d) {
+  const deputy_dtype from = d.Type();
+  std::vector<deputy_dtype> targets;
+  for (const deputy_dtype to : d.types())
+    if (reference::BytesOf(to) == reference::BytesOf(from) && to != kBool) targets.push_back(to);
+  d.In(from == kBool ? d.Values(from, d.Shape(0, 8)) : d.Values(from, d.Shape(0, 8), 0, 4));
+  d.Set("to", Int(d.Pick(targets)));
+}
+
 void WriteImageScaler(Draft& d) {
   const Dims dims = d.Shape(4, 4);
   d.In(d.Values(d.Type(), dims)).Maybe("scale", Number(d, -2, 2));
@@ -123,18 +132,51 @@ void WriteImageScaler(Draft& d) {
 }  // namespace
 
 DraftRows ElementwiseDrafts() {
-  DraftRows rows = {{"Cast", WriteCast},
-                    {"CastLike", WriteCastLike},
-                    {"Clip", WriteClip},
-                    {"Dropout", WriteDropout},
-                    {"ImageScaler", WriteImageScaler}};
-  for (const char* op_type :
-       {"Abs",        "Acos",      "Acosh",    "Asin",        "Asinh",     "Atan",     "Atanh",
-        "BitwiseNot", "Ceil",      "Celu",     "Cos",         "Cosh",      "Elu",      "Erf",
-        "Exp",        "Floor",     "Gelu",     "HardSigmoid", "HardSwish", "Identity", "IsInf",
-        "IsNaN",      "LeakyRelu", "Log",      "Mish",        "Neg",       "Not",      "Reciprocal",
-        "Relu",       "Round",     "Selu",     "Shrink",      "Sigmoid",   "Sign",     "Sin",
-        "Sinh",       "Softplus",  "Softsign", "Sqrt",        "Tan",       "Tanh",     "ThresholdedRelu"})
+  DraftRows rows = {{"BitCast", WriteBitCast}, {"Cast", WriteCast},       {"CastLike", WriteCastLike},
+                    {"Clip", WriteClip},       {"Dropout", WriteDropout}, {"ImageScaler", WriteImageScaler}};
+  for (const char* op_type : {"Abs",
+                              "Acos",
+                              "Acosh",
+                              "Asin",
+                              "Asinh",
+                              "Atan",
+                              "Atanh",
+                              "BitwiseNot",
+                              "Ceil",
+                              "Celu",
+                              "Cos",
+                              "Cosh",
+                              "Elu",
+                              "Erf",
+                              "Exp",
+                              "Floor",
+                              "Gelu",
+                              "HardSigmoid",
+                              "HardSwish",
+                              "Identity",
+                              "IsInf",
+                              "IsNaN",
+                              "LeakyRelu",
+                              "Log",
+                              "Mish",
+                              "Neg",
+                              "Not",
+                              "Reciprocal",
+                              "Relu",
+                              "Round",
+                              "Selu",
+                              "Shrink",
+                              "Sigmoid",
+                              "Sign",
+                              "Sin",
+                              "Sinh",
+                              "Softplus",
+                              "Softsign",
+                              "Sqrt",
+                              "Swish",
+                              "Tan",
+                              "Tanh",
+                              "ThresholdedRelu"})
     rows.push_back({op_type, WriteFunction});
   return rows;
 }

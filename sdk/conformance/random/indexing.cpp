@@ -134,13 +134,27 @@ void WriteOneHot(Draft& d) {
   if (axis != -1 || d.Half()) d.Set("axis", Int(axis));
 }
 
+void WriteTensorScatter(Draft& d) {
+  const deputy_dtype dtype = d.Type();
+  Dims cache = d.FullShape(2, 5);
+  const int64_t axis = d.Between(1, static_cast<int64_t>(cache.size()) - 1);
+  const auto at = static_cast<size_t>(axis);
+  Dims update = cache;
+  update[at] = d.Between(0, cache[at]);
+  const bool circular = d.Half();
+  d.In(d.Any(dtype, cache)).In(d.Any(dtype, update));
+  if (d.Half()) d.In(d.Ties(kI64, {cache[0]}, 0, circular ? 3 * cache[at] : cache[at] - update[at]));
+  d.Set("axis", Int(d.Half() ? axis : axis - static_cast<int64_t>(cache.size())));
+  if (circular) d.Set("mode", Text("circular"));
+}
+
 }  // namespace
 
 DraftRows IndexingDrafts() {
   return {{"Gather", WriteGather},           {"GatherElements", WriteGatherElements},
           {"GatherND", WriteGatherND},       {"OneHot", WriteOneHot},
           {"Scatter", WriteScatterElements}, {"ScatterElements", WriteScatterElements},
-          {"ScatterND", WriteScatterND}};
+          {"ScatterND", WriteScatterND},     {"TensorScatter", WriteTensorScatter}};
 }
 
 }  // namespace deputy::conformance

@@ -159,7 +159,7 @@ void WriteDepthToSpace(Draft& d) {
 void WriteSpaceToDepth(Draft& d) {
   const int64_t block = d.Between(1, 3);
   d.In(d.Any(d.Type(), {d.Between(1, 2), d.Between(1, 3), d.Between(1, 3) * block, d.Between(1, 3) * block}));
-  d.Set("blocksize", Int(block));
+  d.Set("blocksize", Int(block)).Maybe("mode", Text(d.Half() ? "CRD" : "DCR"));
 }
 
 void WriteTrilu(Draft& d) {

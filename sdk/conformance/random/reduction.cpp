@@ -49,6 +49,7 @@ void WriteArgument(Draft& d) {
   d.Maybe("select_last_index", Int(d.Between(0, 1)));
 }
 
+// Or CumProd.
 void WriteCumSum(Draft& d) {
   const Dims dims = d.Shape(1, 8);
   const int64_t axis = d.Axis(dims.size(), true);
@@ -59,7 +60,8 @@ void WriteCumSum(Draft& d) {
 }  // namespace
 
 DraftRows ReductionDrafts() {
-  DraftRows rows = {{"ArgMax", WriteArgument}, {"ArgMin", WriteArgument}, {"CumSum", WriteCumSum}};
+  DraftRows rows = {
+      {"ArgMax", WriteArgument}, {"ArgMin", WriteArgument}, {"CumProd", WriteCumSum}, {"CumSum", WriteCumSum}};
   for (const char* op_type : {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean",
                               "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"})
     rows.push_back({op_type, WriteReduction});

@@ -1,4 +1,4 @@
-// Attention and RotaryEmbedding, computed head by head and query by query.
+// Attention and RotaryEmbedding, computed head by head and query by query, and the operators with a state.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -25,11 +25,15 @@ Tensor Appended(const Tensor* past, const Tensor& fresh) {
 }
 
 // The summand of the score of a query and a key: 0 where the query sees the key, -infinity where not, or the mask's
-// number.
-double Bias(const Node& node, const Tensor* mask, const Dims& at, int64_t past) {
-  if (node.Int("is_causal", 0) != 0 && at[3] > at[2] + past) return -kInfinite;
+// number. `before`: the keys in front of the first query's own.
+double Bias(const Node& node, const Tensor* mask, const Dims& at, int64_t before) {
+  const int64_t ahead = at[3] - (at[2] + before);  // of the query's own key
+  const int64_t left = node.Int("left_window_size", -1), right = node.Int("right_window_size", -1);
+  if (node.Int("is_causal", 0) != 0 && ahead > 0) return -kInfinite;
+  if ((left >= 0 && ahead < -left) || (right >= 0 && ahead > right)) return -kInfinite;
   if (mask == nullptr) return 0;
-  if (mask->dims.back() != 1 && at[3] >= mask->dims.back()) return -kInfinite;
+  // A mask of one key is broadcast before definition 24; since then it is padded like every shorter one.
+  if ((mask->dims.back() != 1 || node.since_version >= 24) && at[3] >= mask->dims.back()) return -kInfinite;
   const double value = mask->Get(BroadcastFlat(mask->dims, at));
   return mask->dtype == DEPUTY_DTYPE_BOOL ? (value != 0 ? 0 : -kInfinite) : value;
 }
@@ -48,6 +52,8 @@ std::vector<Tensor> Attention(const Node& node, const Inputs& in) {
   Tensor y(q.dtype, {batch, heads, queries, v.dims[3]}), shown(q.dtype, {batch, heads, queries, keys});
   for (int64_t row = 0; row < batch * heads * queries; ++row) {
     const Dims at = IndexOf({batch, heads, queries}, row);
+    const int64_t valid = At(in, 6) == nullptr ? keys : static_cast<int64_t>(in[6]->Get(at[0]));
+    const int64_t before = At(in, 6) == nullptr ? past : valid - queries;
     std::vector<double> scores;
     double largest = -kInfinite, sum = 0;
     for (int64_t key = 0; key < keys; ++key) {
@@ -58,7 +64,7 @@ std::vector<Tensor> Attention(const Node& node, const Inputs& in) {
       if (mode == 0) shown.Put(row * keys + key, score);
       if (cap > 0) score = cap * std::tanh(score / cap);
       if (mode == 1) shown.Put(row * keys + key, score);
-      score += Bias(node, At(in, 3), {at[0], at[1], at[2], key}, past);
+      score += key >= valid ? -kInfinite : Bias(node, At(in, 3), {at[0], at[1], at[2], key}, before);
       if (mode == 2) shown.Put(row * keys + key, score);
       scores.push_back(score);
       largest = std::max(largest, score);
@@ -77,6 +83,75 @@ std::vector<Tensor> Attention(const Node& node, const Inputs& in) {
     }
   }
   std::vector<Tensor> outputs = {flat ? Merged(y, y.dtype) : y, k, v, shown};
+  outputs.resize(std::min(node.output_count, outputs.size()));
+  return outputs;
+}
+
+// The recurrence of the definition, token by token; states are [batch, heads, size, value size].
+std::vector<Tensor> LinearAttention(const Node& node, const Inputs& in) {
+  const int64_t heads = node.Int("q_num_heads", 0), key_heads = node.Int("kv_num_heads", 0);
+  const int64_t batch = in[0]->dims[0], tokens = in[0]->dims[1], size = in[0]->dims[2] / heads;
+  const int64_t value_size = in[2]->dims[2] / key_heads;
+  const Tensor *past = At(in, 3), *decay = At(in, 4), *beta = At(in, 5);
+  const double given = node.Float("scale", 0), scale = given != 0 ? given : 1 / std::sqrt(static_cast<double>(size));
+  const Dims dims = {batch, key_heads, size, value_size};
+  Tensor y(in[0]->dtype, {batch, tokens, heads * value_size});
+  Tensor state = past == nullptr ? Tensor(DEPUTY_DTYPE_FLOAT64, dims) : Wide(*past);
+  // Element `i` of the part of `head` in a list of `parts` parts of one token.
+  const auto part = [&](const Tensor& list, const Dims& at, int64_t parts, int64_t head, int64_t i) {
+    return list.Get(Flat(list.dims, {at[0], at[1], head * (list.dims[2] / parts) + i}));
+  };
+  for (int64_t item = 0; item < batch * tokens; ++item) {
+    const Dims at = IndexOf({batch, tokens}, item);
+    for (int64_t head = 0; head < key_heads; ++head) {
+      const auto cell = [&](int64_t i, int64_t j) { return Flat(dims, {at[0], head, i, j}); };
+      if (decay != nullptr)
+        for (int64_t i = 0; i < size; ++i)
+          for (int64_t j = 0; j < value_size; ++j) {
+            const double power = part(*decay, at, key_heads, head, decay->dims[2] == key_heads ? 0 : i);
+            state.Put(cell(i, j), state.Get(cell(i, j)) * std::exp(power));
+          }
+      for (int64_t j = 0; j < value_size; ++j) {
+        double added = part(*in[2], at, key_heads, head, j);
+        if (beta != nullptr) {
+          for (int64_t i = 0; i < size; ++i) added -= state.Get(cell(i, j)) * part(*in[1], at, key_heads, head, i);
+          added *= beta->dims[2] == 1 ? part(*beta, at, 1, 0, 0) : part(*beta, at, key_heads, head, 0);
+        }
+        for (int64_t i = 0; i < size; ++i)
+          state.Put(cell(i, j), state.Get(cell(i, j)) + part(*in[1], at, key_heads, head, i) * added);
+      }
+      const int64_t group = heads / key_heads;
+      for (int64_t reader = head * group; reader < (head + 1) * group; ++reader)
+        for (int64_t j = 0; j < value_size; ++j) {
+          double sum = 0;
+          for (int64_t i = 0; i < size; ++i) sum += part(*in[0], at, heads, reader, i) * state.Get(cell(i, j));
+          y.Put(Flat(y.dims, {at[0], at[1], reader * value_size + j}), scale * sum);
+        }
+    }
+  }
+  std::vector<Tensor> outputs = {y, InType(state, past == nullptr ? in[0]->dtype : past->dtype)};
+  outputs.resize(std::min(node.output_count, outputs.size()));
+  return outputs;
+}
+
+// The past elements, or zeros, then the input; each channel is convolved alone.
+std::vector<Tensor> CausalConvWithState(const Node& node, const Inputs& in) {
+  const Tensor &x = *in[0], &weight = *in[1];
+  const int64_t kernel = weight.dims[2], before = kernel - 1;
+  const Tensor *bias = At(in, 2), *past = At(in, 3);
+  const auto element = [&](const Dims& at, int64_t position) {
+    if (position >= before) return x.Get(Flat(x.dims, {at[0], at[1], position - before}));
+    return past == nullptr ? 0.0 : past->Get(Flat(past->dims, {at[0], at[1], position}));
+  };
+  const bool silu = node.String("activation", "none") != "none";
+  const Tensor y = Filled(x.dtype, x.dims, [&](const Dims& at) {
+    double sum = bias == nullptr ? 0 : bias->Get(at[1]);
+    for (int64_t tap = 0; tap < kernel; ++tap) sum += weight.Get(at[1] * kernel + tap) * element(at, at[2] + tap);
+    return silu ? sum / (1 + std::exp(-sum)) : sum;
+  });
+  const Tensor state =
+      Filled(x.dtype, {x.dims[0], x.dims[1], before}, [&](const Dims& at) { return element(at, x.dims[2] + at[2]); });
+  std::vector<Tensor> outputs = {y, state};
   outputs.resize(std::min(node.output_count, outputs.size()));
   return outputs;
 }
@@ -106,6 +181,11 @@ std::vector<Tensor> RotaryEmbedding(const Node& node, const Inputs& in) {
 
 }  // namespace
 
-KernelRows AttentionKernels() { return {{"Attention", Attention}, {"RotaryEmbedding", RotaryEmbedding}}; }
+KernelRows AttentionKernels() {
+  return {{"Attention", Attention},
+          {"CausalConvWithState", CausalConvWithState},
+          {"LinearAttention", LinearAttention},
+          {"RotaryEmbedding", RotaryEmbedding}};
+}
 
 }  // namespace deputy::conformance::reference

@@ -59,7 +59,13 @@ std::vector<Tensor> Pow(const Node&, const Inputs& in) {
 std::vector<Tensor> Mod(const Node& node, const Inputs& in) {
   const bool fmod = node.Int("fmod", 0) != 0;
   return {Join(
-      *in[0], *in[1], [](double a, double b) { return std::fmod(a, b); },
+      *in[0], *in[1],
+      [=](double a, double b) {
+        const double rest = std::fmod(a, b);
+        if (fmod) return rest;
+        if (rest == 0) return std::copysign(0.0, b);
+        return (rest < 0) != (b < 0) ? rest + b : rest;
+      },
       [=](int64_t a, int64_t b) {
         const int64_t rest = b == 0 ? 0 : a % b;
         return !fmod && rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
@@ -80,12 +86,26 @@ std::vector<Tensor> PReluOfChannels(const Node& node, const Inputs& in) {
   return PRelu(node, {in[0], &slope});
 }
 
+// To the right the sign is kept; by a negative number, or by all bits, the sign alone is left.
 std::vector<Tensor> BitShift(const Node& node, const Inputs& in) {
-  const bool left = node.String("direction", "LEFT") == "LEFT";
-  return {Join(*in[0], *in[1], std::plus<>(), [=](int64_t a, int64_t b) {
-    const auto bits = static_cast<uint64_t>(a);
-    return static_cast<int64_t>(left ? bits << b : bits >> b);
+  const bool left = node.String("direction", "LEFT") == "LEFT", has_sign = !IsUnsigned(in[0]->dtype);
+  const auto width = static_cast<int64_t>(8 * BytesOf(in[0]->dtype));
+  return {Join(*in[0], *in[1], std::plus<>(), [=](int64_t a, int64_t b) -> int64_t {
+    const bool out = b < 0 || b >= width;
+    if (left) return out ? 0 : static_cast<int64_t>(static_cast<uint64_t>(a) << b);
+    if (has_sign) return a >> (out ? width - 1 : b);
+    return out ? 0 : static_cast<int64_t>(static_cast<uint64_t>(a) >> b);
   })};
+}
+
+std::vector<Tensor> SwiGLU(const Node& node, const Inputs& in) {
+  const double alpha = node.Float("alpha", 1.0f);
+  Tensor y(in[0]->dtype, in[0]->dims);
+  for (int64_t i = 0; i < y.count(); ++i) {
+    const double gate = in[0]->Get(i);
+    y.Put(i, gate / (1 + std::exp(-alpha * gate)) * in[1]->Get(i));
+  }
+  return {y};
 }
 
 // Before definition 7 the second operand is broadcast if `broadcast` is set, from dimension `axis` of the first on.
@@ -201,6 +221,7 @@ KernelRows BinaryKernels() {
           {"Pow", Aligned<Pow>},
           {"Sub", Aligned<Sub>},
           {"Sum", Sum},
+          {"SwiGLU", SwiGLU},
           {"Where", Where},
           {"Xor", Aligned<Compare<Xor>>}};
 }

@@ -166,6 +166,16 @@ bool IsInf(double x, const Node& node) {
 
 std::vector<Tensor> Identity(const Node&, const Inputs& in) { return {*in[0]}; }
 
+std::vector<Tensor> BitCast(const Node& node, const Inputs& in) {
+  const std::vector<uint8_t> bytes = Encode(*in[0]);
+  return {Decode(static_cast<deputy_dtype>(node.Int("to", 0)), in[0]->dims, bytes.data())};
+}
+
+std::vector<Tensor> Swish(const Node& node, const Inputs& in) {
+  const double alpha = node.Float("alpha", 1.0f);
+  return Map(*in[0], [=](double x) { return x / (1 + std::exp(-alpha * x)); });
+}
+
 // In inference no element is dropped, and the mask is all true.
 std::vector<Tensor> Dropout(const Node& node, const Inputs& in) {
   if (At(in, 2) != nullptr && in[2]->Get(0) != 0) return {};
@@ -199,6 +209,7 @@ KernelRows ElementwiseKernels() {
           {"Asinh", Plain<std::asinh>},
           {"Atan", Plain<std::atan>},
           {"Atanh", Plain<std::atanh>},
+          {"BitCast", BitCast},
           {"BitwiseNot", BitwiseNot},
           {"Cast", Cast},
           {"CastLike", CastLike},
@@ -236,6 +247,7 @@ KernelRows ElementwiseKernels() {
           {"Softplus", Plain<Softplus>},
           {"Softsign", Plain<Softsign>},
           {"Sqrt", Plain<std::sqrt>},
+          {"Swish", Swish},
           {"Tan", Plain<std::tan>},
           {"Tanh", Plain<std::tanh>},
           {"ThresholdedRelu", ThresholdedRelu}};

@@ -173,6 +173,48 @@ std::vector<Tensor> CumSum(const Node& node, const Inputs& in) {
   return {y};
 }
 
+std::vector<Tensor> CumProd(const Node& node, const Inputs& in) {
+  const Tensor& x = *in[0];
+  const size_t axis = FromFront(static_cast<int64_t>(in[1]->Get(0)), x.rank());
+  const bool exclusive = node.Int("exclusive", 0) != 0, reverse = node.Int("reverse", 0) != 0;
+  Tensor y(x.dtype, x.dims);
+  ForRows(x, axis, [&](int64_t, int64_t begin, int64_t step, int64_t length) {
+    double real = 1;
+    uint64_t whole = 1;
+    for (int64_t i = 0; i < length; ++i) {
+      const int64_t at = begin + (reverse ? length - 1 - i : i) * step;
+      const auto join = [&] {
+        if (IsReal(x.dtype))
+          real *= x.Get(at);
+        else
+          whole *= static_cast<uint64_t>(x.whole[static_cast<size_t>(at)]);
+      };
+      if (!exclusive) join();
+      if (IsReal(x.dtype))
+        y.Put(at, real);
+      else
+        y.Put(at, static_cast<int64_t>(whole));
+      if (exclusive) join();
+    }
+  });
+  return {y};
+}
+
+// A cache [batch, ..., length, ...] with an update of fewer elements along the axis of the length.
+std::vector<Tensor> TensorScatter(const Node& node, const Inputs& in) {
+  const Tensor& update = *in[1];
+  Tensor y = *in[0];
+  const size_t axis = FromFront(node.Int("axis", -2), y.rank());
+  const bool circular = node.String("mode", "linear") == "circular";
+  for (int64_t i = 0; i < update.count(); ++i) {
+    Dims at = IndexOf(update.dims, i);
+    if (At(in, 2) != nullptr) at[axis] += static_cast<int64_t>(in[2]->Get(at[0]));
+    if (circular) at[axis] %= y.dims[axis];
+    y.Copy(Flat(y.dims, at), update, i);
+  }
+  return {y};
+}
+
 std::vector<Tensor> OneHot(const Node& node, const Inputs& in) {
   const auto depth = static_cast<int64_t>(in[1]->Get(0));
   Dims dims = in[0]->dims;
@@ -219,6 +261,7 @@ std::vector<Tensor> EyeLike(const Node& node, const Inputs& in) {
 KernelRows IndexingKernels() {
   return {{"ArgMax", ArgReduce<true>},
           {"ArgMin", ArgReduce<false>},
+          {"CumProd", CumProd},
           {"CumSum", CumSum},
           {"EyeLike", EyeLike},
           {"Gather", Gather},
@@ -230,6 +273,7 @@ KernelRows IndexingKernels() {
           {"ScatterND", ScatterND},
           {"Shape", Shape},
           {"Size", Size},
+          {"TensorScatter", TensorScatter},
           {"TopK", TopK}};
 }
 

@@ -265,12 +265,13 @@ std::vector<Tensor> DepthToSpace(const Node& node, const Inputs& in) {
 
 std::vector<Tensor> SpaceToDepth(const Node& node, const Inputs& in) {
   const Tensor& x = *in[0];
-  const int64_t block = node.Int("blocksize", 1), channels = x.dims[1];
-  return {
-      Picked(x, {x.dims[0], channels * block * block, x.dims[2] / block, x.dims[3] / block}, [&](const Dims& index) {
-        const int64_t cell = index[1] / channels;
-        return Dims{index[0], index[1] % channels, index[2] * block + cell / block, index[3] * block + cell % block};
-      })};
+  const int64_t block = node.Int("blocksize", 1), channels = x.dims[1], cells = block * block;
+  const bool depth_last = node.String("mode", "DCR") == "CRD";
+  return {Picked(x, {x.dims[0], channels * cells, x.dims[2] / block, x.dims[3] / block}, [&](const Dims& index) {
+    const int64_t cell = depth_last ? index[1] % cells : index[1] / channels;
+    const int64_t channel = depth_last ? index[1] / cells : index[1] % channels;
+    return Dims{index[0], channel, index[2] * block + cell / block, index[3] * block + cell % block};
+  })};
 }
 
 std::vector<Tensor> Trilu(const Node& node, const Inputs& in) {

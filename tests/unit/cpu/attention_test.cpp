@@ -13,6 +13,79 @@ TEST(Attention, MaskThatHidesEverythingGivesZeros) {
   ExpectFloats(out[0], {1, 2, 0, 0});
 }
 
+// Queries and keys of zeros: a query gets the mean of the values that it attends to, which are 1, 2, 4, 8, ...
+Tensor MeanOfValues(const PrimitiveBuilder& builder, int64_t batch, int64_t queries, int64_t keys,
+                    std::vector<Tensor> more = {}) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < batch * keys; ++i) values.push_back(static_cast<float>(1 << (i % keys)));
+  const auto zeros = [&](int64_t rows) {
+    return TensorOf<float>({batch, 1, rows, 1}, std::vector<float>(static_cast<size_t>(batch * rows), 0));
+  };
+  std::vector<Tensor> inputs = {zeros(queries), zeros(keys), TensorOf<float>({batch, 1, keys, 1}, values)};
+  inputs.insert(inputs.end(), more.begin(), more.end());
+  return RunNode(MakeAttention, builder, std::move(inputs))[0];
+}
+
+PrimitiveBuilder Windows(int64_t left, int64_t right) {
+  return PrimitiveBuilder("", "Attention", 25).Set("left_window_size", left).Set("right_window_size", right);
+}
+
+TEST(Attention, WindowsLimitTheKeysOnEitherSide) {
+  ExpectFloats(MeanOfValues(Windows(1, 1), 1, 4, 5), {1.5f, 7 / 3.0f, 14 / 3.0f, 28 / 3.0f});
+  ExpectFloats(MeanOfValues(Windows(0, 0), 1, 4, 5), {1, 2, 4, 8});
+  ExpectFloats(MeanOfValues(Windows(-1, 0), 1, 3, 5), {1, 1.5f, 7 / 3.0f});
+  ExpectFloats(MeanOfValues(Windows(0, -1), 1, 3, 3), {7 / 3.0f, 3, 4});
+  ExpectFloats(MeanOfValues(Windows(INT64_MAX, INT64_MAX), 1, 2, 2), {1.5f, 1.5f});
+  // The upper bound of `is_causal` holds as well.
+  ExpectFloats(MeanOfValues(Windows(1, 1).Set("is_causal", int64_t{1}), 1, 3, 3), {1, 1.5f, 3});
+}
+
+TEST(Attention, WindowsAreAroundTheKeyBehindThePast) {
+  const Tensor past = TensorOf<float>({1, 1, 2, 1}, {0, 0}), values = TensorOf<float>({1, 1, 2, 1}, {16, 32});
+  // The values are 16, 32, 1, 2; the queries' own are the third and the fourth.
+  ExpectFloats(MeanOfValues(Windows(1, 0), 1, 2, 2, {kNoInput, past, values}), {16.5f, 1.5f});
+}
+
+TEST(Attention, PaddingIsNeverAttendedTo) {
+  const PrimitiveBuilder plain("", "Attention", 24);
+  const auto lengths = [](std::vector<int64_t> numbers) {
+    const auto count = static_cast<int64_t>(numbers.size());
+    return std::vector<Tensor>{kNoInput, kNoInput, kNoInput, TensorOf<int64_t>({count}, numbers)};
+  };
+  ExpectFloats(MeanOfValues(plain, 2, 2, 3, lengths({3, 1})), {7 / 3.0f, 7 / 3.0f, 1, 1});
+  ExpectFloats(MeanOfValues(plain, 2, 1, 3, lengths({0, 2})), {0, 1.5f});
+  // The last query is that of the last key; queries before the first key attend to none.
+  const PrimitiveBuilder causal = PrimitiveBuilder(plain).Set("is_causal", int64_t{1});
+  ExpectFloats(MeanOfValues(causal, 2, 2, 4, lengths({4, 2})), {7 / 3.0f, 15 / 4.0f, 1, 1.5f});
+  ExpectFloats(MeanOfValues(causal, 1, 3, 4, lengths({1})), {0, 0, 1});
+  ExpectFloats(MeanOfValues(Windows(1, 0), 1, 2, 5, lengths({4})), {3, 6});
+}
+
+TEST(Attention, AShorterMaskHidesTheKeysBehindIt) {
+  const Tensor mask = TensorOf<uint8_t>({2, 2}, {1, 1, 0, 1}, DType::kBool);
+  ExpectFloats(MeanOfValues(PrimitiveBuilder("", "Attention", 24), 1, 2, 4, {mask}), {1.5f, 2});
+  // One of a single key was broadcast before definition 24.
+  const Tensor single = TensorOf<uint8_t>({2, 1}, {1, 0}, DType::kBool);
+  ExpectFloats(MeanOfValues(PrimitiveBuilder("", "Attention", 24), 1, 2, 2, {single}), {1, 0});
+  ExpectFloats(MeanOfValues(PrimitiveBuilder("", "Attention", 23), 1, 2, 2, {single}), {1.5f, 0});
+}
+
+TEST(Attention, ImpossibleLengthsAndWindowsAreRefused) {
+  const Tensor x = TensorOf<float>({1, 1, 1, 1}, {0});
+  const auto failure = [&](const PrimitiveBuilder& builder, std::vector<Tensor> more) {
+    std::vector<Tensor> inputs = {x, x, x};
+    inputs.insert(inputs.end(), more.begin(), more.end());
+    return TryRunNode(MakeAttention, builder, inputs).status().message();
+  };
+  const PrimitiveBuilder plain("", "Attention", 24);
+  for (const int64_t length : {int64_t{-1}, int64_t{2}})
+    EXPECT_NE(failure(plain, {kNoInput, kNoInput, kNoInput, TensorOf<int64_t>({1}, {length})}).find("expected 0 to 1"),
+              std::string::npos);
+  EXPECT_NE(failure(plain, {kNoInput, x, x, TensorOf<int64_t>({1}, {1})}).find("cannot be combined with past_key"),
+            std::string::npos);
+  EXPECT_NE(failure(Windows(-2, 0), {}).find("left_window_size must be -1 or more, got -2"), std::string::npos);
+}
+
 Tensor Attended(const Tensor& mask) {
   const PrimitiveBuilder builder = PrimitiveBuilder("com.microsoft", "Attention", 1).Set("num_heads", int64_t{1});
   return RunNode(MakeMicrosoft_Attention, builder,

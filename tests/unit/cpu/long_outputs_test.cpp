@@ -387,6 +387,14 @@ std::vector<Case> Cases() {
   add("ReverseSequence_short", Newest("ReverseSequence"), {Lazy({kFloats / 4, 4}), Of<int64_t>({9, 9, 9, 9})});
   add("CumSum", Newest("CumSum"), {row, One<int64_t>(0)});
   add("CumSum_rows", Newest("CumSum"), {matrix, One<int64_t>(0)});
+  add("CumProd", Newest("CumProd"), {row, One<int64_t>(0)});
+  add("BitCast", Newest("BitCast").Set("to", static_cast<int64_t>(DType::kInt32)), {row});
+  add("BitCast_bool", Newest("BitCast").Set("to", static_cast<int64_t>(DType::kBool)), {Lazy({kBytes}, DType::kUint8)});
+  add("Swish", Newest("Swish"), {row});
+  add("SwiGLU", Newest("SwiGLU"), {row, row});
+  add("TensorScatter", Newest("TensorScatter").Set("axis", int64_t{1}), {Lazy({1, kFloats}), Zeros({1, 1})});
+  add("TensorScatter_long", Newest("TensorScatter").Set("axis", int64_t{1}), {Lazy({1, kFloats}), Lazy({1, kFloats})});
+  add("CausalConvWithState", Newest("CausalConvWithState"), {Lazy({1, 1, kFloats}), Zeros({1, 1, 4})});
   add("TopK", Newest("TopK"), {Lazy({1 << 24, 8}), Of<int64_t>({8})}, 2);
   add("Cast", Newest("Cast").Set("to", static_cast<int64_t>(DType::kInt32)), {row});
   add("Cast_packed", Newest("Cast").Set("to", static_cast<int64_t>(DType::kInt4)), {Lazy({2 * kBytes}, DType::kUint8)});

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <random>
 
@@ -145,6 +146,64 @@ TEST(GlobalPoolOnCpu, NothingToPoolIsRefused) {
                 .status()
                 .code(),
             StatusCode::kInvalidArgument);
+}
+
+// As in Max and ReduceMax: by vectors and by rows, at every place of a window, with and without indices.
+TEST(MaxPoolOnCpu, NanUnderAWindowIsItsLargestElement) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
+  const auto expect = [](const Floats& got, const Floats& wanted) {
+    ASSERT_EQ(got.size(), wanted.size());
+    for (size_t i = 0; i < got.size(); ++i)
+      EXPECT_TRUE(std::isnan(wanted[i]) ? std::isnan(got[i]) : got[i] == wanted[i]) << i << ": " << got[i];
+  };
+  const PrimitiveBuilder pairs = MaxPool({2}).Set("strides", Ints{2});
+  expect(Pool(MakeMaxPool, pairs, TensorOf<float>({1, 1, 10}, {kNan, 1, 2, kNan, 5, 6, -kInf, -kInf, kNan, kNan})),
+         {kNan, kNan, 6, -kInf, kNan});
+  for (const Ints& strides : {Ints{1, 1}, Ints{2, 2}, Ints{3, 3}})
+    for (int64_t at = 0; at < 9; ++at) {
+      Floats x(9, 1), plain = x;
+      x[static_cast<size_t>(at)] = kNan;
+      const PrimitiveBuilder whole = MaxPool({3, 3}).Set("strides", strides);
+      expect(Pool(MakeMaxPool, whole, TensorOf<float>({1, 1, 3, 3}, x)), {kNan});
+      Floats two = x;  // the second plane has no NaN
+      two.insert(two.end(), plain.begin(), plain.end());
+      expect(Pool(MakeMaxPool, whole, TensorOf<float>({1, 2, 3, 3}, two)), {kNan, 1});
+      const std::vector<Tensor> indexed =
+          RunNode(MakeMaxPool, whole, {TensorOf<float>({1, 1, 3, 3}, x)}, {.outputs = 2});
+      expect(ValuesOf<float>(indexed[0]), {kNan});
+      EXPECT_EQ(ValuesOf<int64_t>(indexed[1]), Ints{at});
+    }
+  const std::vector<Tensor> doubles =
+      RunNode(MakeMaxPool, pairs, {TensorOf<double>({1, 1, 4}, {std::nan(""), 1, 2, 3})});
+  EXPECT_TRUE(std::isnan(ValuesOf<double>(doubles[0])[0]));
+  EXPECT_EQ(ValuesOf<double>(doubles[0])[1], 3);
+  const std::vector<Tensor> halves =
+      RunNode(MakeMaxPool, pairs, {TensorOf<uint16_t>({1, 1, 4}, {0x3c00, 0x7e00, 0x3c00, 0x4000}, DType::kFloat16)});
+  EXPECT_EQ(ValuesOf<uint16_t>(halves[0]), (std::vector<uint16_t>{0x7e00, 0x4000}));
+  expect(Pool(MakeGlobalMaxPool, PrimitiveBuilder("", "GlobalMaxPool", 22),
+              TensorOf<float>({1, 2, 1, 3}, {1, kNan, 2, 1, 2, 3})),
+         {kNan, 3});
+}
+
+// Padding and dilations, over planes large enough for vectors.
+TEST(MaxPoolOnCpu, NanReachesEveryWindowThatHasIt) {
+  constexpr int64_t kHeight = 19, kWidth = 37;
+  Floats x(kHeight * kWidth);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 11);
+  constexpr int64_t kRow = 7, kColumn = 21;
+  x[kRow * kWidth + kColumn] = std::numeric_limits<float>::quiet_NaN();
+  const PrimitiveBuilder builder =
+      MaxPool({3, 3}).Set("strides", Ints{2, 2}).Set("pads", Ints{2, 2, 2, 2}).Set("dilations", Ints{2, 2});
+  const Tensor y = RunNode(MakeMaxPool, builder, {TensorOf<float>({1, 1, kHeight, kWidth}, x)})[0];
+  const int64_t rows = y.shape()[2], columns = y.shape()[3];
+  const auto covers = [](int64_t position, int64_t at) {
+    const int64_t tap = at - (2 * position - 2);
+    return tap >= 0 && tap <= 4 && tap % 2 == 0;
+  };
+  for (int64_t i = 0; i < rows * columns; ++i)
+    EXPECT_EQ(std::isnan(ValuesOf<float>(y)[static_cast<size_t>(i)]),
+              covers(i / columns, kRow) && covers(i % columns, kColumn))
+        << i;
 }
 
 }  // namespace

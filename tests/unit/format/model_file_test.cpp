@@ -227,5 +227,24 @@ TEST_F(ModelFile, FailedWriteLeavesNoFile) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
+// A file of a newer version, whose definition may mean something else.
+TEST_F(ModelFile, R27_DefinitionNewerThanTheNewestOfItsOperatorIsRefused) {
+  const int32_t newest = InfoOf(OpKind::kRelu)->newest();
+  for (const int32_t version : {newest, newest + 1}) {
+    Graph graph;
+    const ValueId x = graph.AddValue("x", {DType::kFloat32, true, {1}}), y = graph.AddValue("y");
+    graph.inputs = {x};
+    graph.outputs = {y};
+    graph.nodes.push_back(MakeNode(PrimitiveBuilder("", "Relu", version), {x}, {y}, "relu"));
+    const Status status = RoundTrip(graph).status();
+    EXPECT_EQ(status.ok(), version == newest) << status.ToString();
+    if (status.ok()) continue;
+    EXPECT_EQ(status.code(), StatusCode::kIncompatible);
+    const std::string text =
+        "node 'relu' is Relu-" + std::to_string(version) + ", known up to Relu-" + std::to_string(newest);
+    EXPECT_NE(status.message().find(text), std::string::npos) << status.ToString();
+  }
+}
+
 }  // namespace
 }  // namespace deputy::host

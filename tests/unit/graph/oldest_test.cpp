@@ -45,6 +45,27 @@ TEST(OldestEquivalent, StorageTypesHoldTheOpsetThatTheyCameWith) {
   EXPECT_EQ(Oldest(PrimitiveBuilder("", "QuantizeLinear", 25), {kF32, kF32, DType::kInt4}), 21);
 }
 
+// What opsets 24 to 28 added, where a delegate that was built before must not get it.
+TEST(OldestEquivalent, NewFormsHoldTheirDefinitions) {
+  const auto attention = [](int64_t window, std::vector<DType> more) {
+    std::vector<DType> inputs = {kF32, kF32, kF32};
+    inputs.insert(inputs.end(), more.begin(), more.end());
+    return Oldest(PrimitiveBuilder("", "Attention", 25).Set("left_window_size", window), inputs);
+  };
+  EXPECT_EQ(attention(-1, {}), 23);
+  EXPECT_EQ(attention(-1, {kF32}), 24) << "a mask of unknown extents may be one of a single key";
+  EXPECT_EQ(attention(-1, {kF32, kF32, kF32, kI64}), 24);
+  EXPECT_EQ(attention(2, {}), 25);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "Mod", 28), {kF32, kF32}), 28);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "Mod", 28).Set("fmod", int64_t{1}), {kF32, kF32}), 10);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "Mod", 28), {kI64, kI64}), 10);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "BitShift", 28), {kI64, kI64}), 28);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "BitShift", 28), {DType::kUint8, DType::kUint8}), 11);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "SpaceToDepth", 28).Set("mode", std::string("CRD")), {kF32}), 28);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "SpaceToDepth", 28).Set("mode", std::string("DCR")), {kF32}), 1);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "OneHot", 28), {kI64, kI64, kBf16}), 28);
+}
+
 TEST(OldestEquivalent, SecondOutputOfMaxPoolHoldsItsDefinition) {
   EXPECT_EQ(Oldest(PrimitiveBuilder("", "MaxPool", 12), {kF32}, 1), 1);
   EXPECT_EQ(Oldest(PrimitiveBuilder("", "MaxPool", 12), {kF32}, 2), 8);

@@ -44,6 +44,7 @@ TEST(Duplicates, OfConstantNodesOfOneNameTheLastWins) {
   const Result<Graph> graph = builder.Import();
   ASSERT_TRUE(graph.ok()) << graph.status().ToString();
   EXPECT_EQ(ConstantOf(*graph, "c"), (std::vector<float>{30}));
+  EXPECT_EQ(graph->warnings.size(), 2u);
 }
 
 TEST(Duplicates, ConstantNodeWinsOverAnInitializerOfItsName) {
@@ -58,14 +59,58 @@ TEST(Duplicates, ConstantNodeWinsOverAnInitializerOfItsName) {
   EXPECT_EQ(ConstantOf(*graph, "c"), (std::vector<float>{20}));
 }
 
-TEST(Duplicates, OfInitializersOfOneNameTheLastWins) {
+TEST(Duplicates, R24_InitializersOfOneNameAndOtherElementsAreRefused) {
   ModelBuilder builder;
+  builder.Floats("v", {1});
   builder.Floats("w", {1});
+  builder.Floats("w", {2});
+  builder.Output("w");
+  const std::string error = ErrorOf(builder);
+  EXPECT_NE(
+      error.find("initializer 'w': the graph has two initializers of this name with different elements, the second "
+                 "at index 2"),
+      std::string::npos)
+      << error;
+}
+
+TEST(Duplicates, InitializersOfOneNameAndTheSameElementsAreAWarning) {
+  ModelBuilder builder;
+  builder.Floats("w", {2});
   builder.Floats("w", {2});
   builder.Output("w");
   const Result<Graph> graph = builder.Import();
   ASSERT_TRUE(graph.ok()) << graph.status().ToString();
   EXPECT_EQ(ConstantOf(*graph, "w"), (std::vector<float>{2}));
+  EXPECT_EQ(graph->warnings,
+            (std::vector<std::string>{"initializer 'w' is given twice with the same elements, the second at index 1"}));
+}
+
+TEST(Duplicates, InputsWithADefaultAreConstantsUnlessTheyAreGiven) {
+  ModelBuilder builder;
+  builder.Input("w", {1});
+  builder.Input("x", {1});
+  builder.Input("c", {1});
+  builder.Floats("w", {10});
+  AddConstantNode(builder, "c", 20);
+  builder.Node("Add", {"x", "w"}, {"s"});
+  builder.Node("Add", {"s", "c"}, {"y"});
+  builder.Output("y");
+  const std::string bytes = builder.Bytes();
+  const std::span<const uint8_t> span{reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
+  const auto inputs_with = [&](std::vector<std::string> given) {
+    ImportSource source{span, nullptr, {}};
+    source.given_inputs = std::move(given);
+    const Result<Graph> graph = test::OnnxImporter().Import(source);
+    EXPECT_TRUE(graph.ok()) << graph.status().ToString();
+    std::vector<std::string> names;
+    if (!graph.ok()) return names;
+    EXPECT_EQ(graph->inputs_with_default, (std::vector<std::string>{"w", "c"}));
+    for (const ValueId id : graph->inputs) names.push_back(graph->values[id].name);
+    return names;
+  };
+  EXPECT_EQ(inputs_with({}), (std::vector<std::string>{"x"}));
+  EXPECT_EQ(inputs_with({"w"}), (std::vector<std::string>{"w", "x"}));
+  EXPECT_EQ(inputs_with({"w", "c"}), (std::vector<std::string>{"w", "x", "c"}));
 }
 
 TEST(Duplicates, ConstantNodeIsTheDefaultOfAnInputOfItsName) {

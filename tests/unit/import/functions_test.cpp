@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "unit/import/model_builder.hpp"
 
@@ -225,6 +226,62 @@ TEST(Functions, AttributeReferenceOutsideAFunctionIsRefused) {
   Refer(builder.Node("LeakyRelu", {"x"}, {"y"}), "alpha", "slope", onnx::AttributeProto::FLOAT);
   builder.Output("y");
   EXPECT_NE(ErrorOf(builder).find("outside of a function"), std::string::npos);
+}
+
+// The fields are newer than the types of libonnx 1.12.
+void SetOverload(onnx::NodeProto& node, const std::string& overload) {
+  node.mutable_unknown_fields()->AddLengthDelimited(8, overload);
+}
+void SetOverload(onnx::FunctionProto& function, const std::string& overload) {
+  function.mutable_unknown_fields()->AddLengthDelimited(13, overload);
+}
+
+TEST(Functions, OfOneNameAreToldApartByTheirOverload) {
+  ModelBuilder builder;
+  builder.ImportDomain("own", 1);
+  for (const auto& [overload, op] : {std::pair("one", "Neg"), std::pair("two", "Exp"), std::pair("", "Abs")}) {
+    onnx::FunctionProto& function = builder.Function("own", "F", {"a"}, {"b"});
+    AddNode(function, op, {"a"}, {"b"});
+    if (*overload != 0) SetOverload(function, overload);
+  }
+  builder.Input("x");
+  SetOverload(Call(builder, "F", {"x"}, {"u"}), "two");
+  SetOverload(Call(builder, "F", {"u"}, {"v"}), "one");
+  Call(builder, "F", {"v"}, {"y"});
+  builder.Output("y");
+  const Result<Graph> graph = builder.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  ASSERT_EQ(graph->nodes.size(), 3u);
+  EXPECT_EQ(graph->nodes[0].primitive.op_type(), "Exp");
+  EXPECT_EQ(graph->nodes[1].primitive.op_type(), "Neg");
+  EXPECT_EQ(graph->nodes[2].primitive.op_type(), "Abs");
+}
+
+TEST(Functions, R27_AnOverloadThatTheModelDoesNotDefineIsRefused) {
+  for (const char* domain : {"own", ""}) {
+    ModelBuilder builder;
+    builder.ImportDomain("own", 1);
+    onnx::FunctionProto& function = builder.Function("own", "Relu", {"a"}, {"b"});
+    AddNode(function, "Neg", {"a"}, {"b"});
+    builder.Input("x");
+    onnx::NodeProto& call = builder.Node("Relu", {"x"}, {"y"}, "call");
+    call.set_domain(domain);
+    SetOverload(call, "fast");
+    builder.Output("y");
+    const std::string error = ErrorOf(builder);
+    EXPECT_NE(
+        error.find("node 'call' (Relu): calls the function 'Relu' of the overload 'fast', which the model does not "
+                   "define"),
+        std::string::npos)
+        << error;
+  }
+}
+
+TEST(Functions, R24_TwoOfOneNameAndOverloadAreRefused) {
+  ModelBuilder builder;
+  builder.ImportDomain("own", 1);
+  for (int i = 0; i < 2; ++i) SetOverload(builder.Function("own", "F", {"a"}, {"a"}), "one");
+  EXPECT_NE(ErrorOf(builder).find("defines function 'F:one' more than once"), std::string::npos) << ErrorOf(builder);
 }
 
 }  // namespace

@@ -303,22 +303,6 @@ TEST(ModelReader, R10_VersionsThatCannotBeAreRefused) {
   }
 }
 
-TEST(ModelReader, R10_IrVersionFromTheFutureIsRefused) {
-  ModelBuilder builder;
-  builder.model().set_ir_version(1000);
-  const Result<Graph> graph = builder.Import();
-  ASSERT_FALSE(graph.ok());
-  EXPECT_EQ(graph.status().code(), StatusCode::kIncompatible);
-}
-
-TEST(ModelReader, R10_OpsetFromTheFutureGivesTheNewestKnownDefinitions) {
-  ModelBuilder builder(99);
-  test::AddSmallModel(builder);
-  const Result<Graph> graph = builder.Import();
-  ASSERT_TRUE(graph.ok());
-  EXPECT_EQ(graph->nodes[0].primitive.since_version(), InfoOf(OpKind::kAdd)->newest());
-}
-
 TEST(ModelReader, R11_NegativeExtentOfAnInputIsRefused) {
   ModelBuilder builder;
   builder.Input("x", {-7});

@@ -52,7 +52,10 @@ TEST(Modulo, OfCHasTheSignOfTheDividend) {
   EXPECT_EQ(One<float>(BinaryOp::kFMod, -7.5f, 3.0f), -1.5f);
 }
 
-TEST(Modulo, OfTheDivisorIsForIntegers) { EXPECT_FALSE(FindBinary(BinaryOp::kMod, DType::kFloat32, DType::kFloat32)); }
+TEST(Modulo, OfTheDivisorHasItsSignForFloatsToo) {
+  EXPECT_EQ(One<float>(BinaryOp::kMod, -7.5f, 3.0f), 1.5f);
+  EXPECT_EQ(One<double>(BinaryOp::kMod, 7.5, -3.0), -1.5);
+}
 
 TEST(Extremes, NanWinsOnEitherSide) {
   EXPECT_TRUE(std::isnan(One<float>(BinaryOp::kMax, kNan, 1.0f)));

@@ -65,7 +65,7 @@ TEST_F(LongRowsTest, Softmaxes) {
 
 TEST_F(LongRowsTest, CumulativeSumsAndTheLargest) {
   const AxisView view{1, kCount, 1};
-  ASSERT_TRUE(CumulativeSum(DType::kFloat32, view, false, false, x_.data(), y_.data(), pool_));
+  ASSERT_TRUE(Cumulate(CumulativeOp::kSum, DType::kFloat32, view, false, false, x_.data(), y_.data(), pool_));
   EXPECT_EQ(y_.back(), sum_);  // integers below 2^24
   x_.back() = 7;
   int64_t largest = -1;

@@ -19,10 +19,11 @@ std::vector<T> Apply(SoftmaxOp op, const AxisView& view, const std::vector<T>& s
 }
 
 template <class T>
-std::vector<T> Accumulate(const AxisView& view, bool exclusive, bool reverse, const std::vector<T>& source) {
+std::vector<T> Accumulate(CumulativeOp op, const AxisView& view, bool exclusive, bool reverse,
+                          const std::vector<T>& source) {
   std::vector<T> target(source.size());
   ThreadPool pool(2);
-  EXPECT_TRUE(CumulativeSum(kDTypeOf<T>, view, exclusive, reverse, source.data(), target.data(), pool));
+  EXPECT_TRUE(Cumulate(op, kDTypeOf<T>, view, exclusive, reverse, source.data(), target.data(), pool));
   return target;
 }
 
@@ -86,7 +87,27 @@ TEST(Softmax, IntegersAreNotSupported) {
 }
 
 TEST(CumulativeSum, OfIntegersWraps) {
-  EXPECT_EQ(Accumulate<int32_t>({1, 2, 1}, false, false, {INT32_MAX, 1}), (std::vector<int32_t>{INT32_MAX, INT32_MIN}));
+  EXPECT_EQ(Accumulate<int32_t>(CumulativeOp::kSum, {1, 2, 1}, false, false, {INT32_MAX, 1}),
+            (std::vector<int32_t>{INT32_MAX, INT32_MIN}));
+}
+
+// Two rows of three, along the columns of each and along the rows.
+TEST(CumulativeProduct, StartsWithOneFromEitherEnd) {
+  const std::vector<float> x = {2, 3, 4, 5, 6, 7};
+  const auto products = [&](const AxisView& view, bool exclusive, bool reverse) {
+    return Accumulate<float>(CumulativeOp::kProduct, view, exclusive, reverse, x);
+  };
+  EXPECT_EQ(products({2, 3, 1}, false, false), (std::vector<float>{2, 6, 24, 5, 30, 210}));
+  EXPECT_EQ(products({2, 3, 1}, true, false), (std::vector<float>{1, 2, 6, 1, 5, 30}));
+  EXPECT_EQ(products({2, 3, 1}, false, true), (std::vector<float>{24, 12, 4, 210, 42, 7}));
+  EXPECT_EQ(products({2, 3, 1}, true, true), (std::vector<float>{12, 4, 1, 42, 7, 1}));
+  EXPECT_EQ(products({1, 2, 3}, false, false), (std::vector<float>{2, 3, 4, 10, 18, 28}));
+  EXPECT_EQ(products({1, 2, 3}, true, true), (std::vector<float>{5, 6, 7, 1, 1, 1}));
+}
+
+TEST(CumulativeProduct, OfIntegersWraps) {
+  EXPECT_EQ(Accumulate<int32_t>(CumulativeOp::kProduct, {1, 2, 1}, false, false, {INT32_MAX, 2}),
+            (std::vector<int32_t>{INT32_MAX, -2}));
 }
 
 }  // namespace

@@ -60,6 +60,19 @@ TEST(Storage, WithoutSaturationWhatIsTooLargeIsInfinityOrNan) {
   EXPECT_EQ(Through(DType::kFloat8E4M3FN, 463.9, false), 448) << "half a step above the largest still rounds to it";
 }
 
+// Half a step above the largest: its code is even in one type alone.
+TEST(Storage, AboveTheLargestHalfAStepGoesToTheEvenCode) {
+  EXPECT_EQ(Through(DType::kFloat8E4M3FN, 464, false), 448);
+  EXPECT_EQ(Through(DType::kFloat8E4M3FN, -464, false), -448);
+  EXPECT_TRUE(std::isnan(Through(DType::kFloat8E4M3FN, std::nextafter(464, 465), false)));
+  EXPECT_TRUE(std::isnan(Through(DType::kFloat8E4M3FNUZ, 248, false)));
+  EXPECT_EQ(Through(DType::kFloat8E4M3FNUZ, std::nextafter(248, 0), false), 240);
+  EXPECT_EQ(Through(DType::kFloat8E5M2, 61440, false), kInfiniteDouble);
+  EXPECT_EQ(Through(DType::kFloat8E5M2, -61440, false), -kInfiniteDouble);
+  EXPECT_EQ(Through(DType::kFloat8E5M2, std::nextafter(61440, 0), false), 57344);
+  EXPECT_TRUE(std::isnan(Through(DType::kFloat8E5M2FNUZ, 61440, false)));
+}
+
 TEST(Storage, NumbersThatAreNoneStayNone) {
   const double nan = std::nan("");
   for (const DType dtype :
@@ -80,11 +93,44 @@ TEST(Storage, APowerOfTwoIsChosenAsAsked) {
   EXPECT_EQ(power(1e300, Scale::kUp), std::ldexp(1.0, 127));
 }
 
+TEST(Storage, FloatsBecomeTheNearestSmallInteger) {
+  const std::array<double, 9> from = {1.5, 2.5, -1.5, -2.5, 3.2, 0.5, 6.7, -0.5, 0.49};
+  const std::array<double, 9> to = {2, 2, -2, -2, 3, 0, 7, 0, 0};
+  for (size_t i = 0; i < from.size(); ++i) EXPECT_EQ(Through(DType::kInt4, from[i]), to[i]) << from[i];
+  EXPECT_EQ(Through(DType::kUint4, 12.7), 13);
+  EXPECT_EQ(Through(DType::kUint4, 14.5), 14);
+  EXPECT_EQ(Through(DType::kInt2, 0.6), 1);
+  EXPECT_EQ(Through(DType::kInt2, -1.7), -2);
+  EXPECT_EQ(Through(DType::kUint2, 2.5), 2);
+  EXPECT_EQ(Through(DType::kInt4, std::nan("")), 0);
+}
+
+// From every type of fractions, also through a tensor.
+TEST(Storage, CastsOfEveryFloatRound) {
+  ThreadPool pool(1);
+  const auto packed = [&](DType source, const void* values) {
+    uint8_t bytes = 0;
+    EXPECT_TRUE(CastStorage(source, values, DType::kInt4, &bytes, 2, {}, pool));
+    return bytes;
+  };
+  const std::array<double, 2> doubles = {1.5, -2.75};  // to 2 and -3
+  const std::array<float, 2> floats = {1.5f, -2.75f};
+  const std::array<uint16_t, 2> halves = {0x3e00, 0xc180}, brain_floats = {0x3fc0, 0xc030};
+  std::array<uint8_t, 2> bytes = {EncodeStorage(DType::kFloat8E4M3FN, 1.5, {}),
+                                  EncodeStorage(DType::kFloat8E4M3FN, -2.75, {})};
+  EXPECT_EQ(packed(DType::kFloat64, doubles.data()), 0xd2);
+  EXPECT_EQ(packed(DType::kFloat32, floats.data()), 0xd2);
+  EXPECT_EQ(packed(DType::kFloat16, halves.data()), 0xd2);
+  EXPECT_EQ(packed(DType::kBFloat16, brain_floats.data()), 0xd2);
+  EXPECT_EQ(packed(DType::kFloat8E4M3FN, bytes.data()), 0xd2);
+}
+
 TEST(Storage, SmallIntegersKeepTheirLowBits) {
   EXPECT_EQ(Through(DType::kInt4, -9), 7);
   EXPECT_EQ(Through(DType::kInt4, 200), -8);
   EXPECT_EQ(Through(DType::kUint4, -1), 15);
-  EXPECT_EQ(Through(DType::kInt2, 2.9), -2);
+  EXPECT_EQ(Through(DType::kInt2, 2.2), -2);
+  EXPECT_EQ(Through(DType::kInt2, 2.9), -1);
   EXPECT_EQ(Through(DType::kUint2, 7), 3);
 }
 

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""ONNX files that leave something open: what the command says about each, and what it computes.
+
+  onnx_files_test.py --deputy build/release/bin/deputy [unittest's arguments]
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from onnx_bytes import chunk, graph, model, node, number, tensor, value_info
+
+DEPUTY = None
+NEWEST_OPSET = 28
+
+
+def deputy(*arguments):
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "DEPUTY_SYSTEM_CONFIG": ""}
+    return subprocess.run([str(DEPUTY), *map(str, arguments)], capture_output=True, text=True, env=environment,
+                          timeout=300)  # fmt: skip
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = Path(scratch.name)
+
+    def file(self, name, content):
+        path = self.scratch / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return path
+
+    def case(self, data, inputs, outputs):
+        """A case of floats of shape [2]."""
+        self.file("case/model.onnx", data)
+        for what, lists in (("input", inputs), ("output", outputs)):
+            for i, values in enumerate(lists):
+                self.file(f"case/test_data_set_0/{what}_{i}.pb", tensor(values, (2,)))
+        return self.scratch / "case"
+
+    def check(self, run, status, *texts):
+        said = f"exit status {run.returncode}\nstdout:\n{run.stdout}\nstderr:\n{run.stderr}"
+        self.assertEqual(run.returncode, status, said)
+        for text in texts:
+            self.assertIn(text, run.stderr + run.stdout, said)
+
+    def sum_with_default(self, **kwargs):
+        """y = x + w; w is an input, and has a value in the file."""
+        return model([node("Add", ["x", "w"], ["y"], "sum")], [value_info("x", (2,)), value_info("w", (2,))],
+                     [value_info("y", (2,))], initializers=[tensor((5, 6), (2,), "w")], **kwargs)  # fmt: skip
+
+
+class Defaults(Files):
+    def test_InputWithADefaultMayBeLeftOut(self):
+        self.check(deputy("test-case", self.case(self.sum_with_default(), [(1, 2)], [(6, 8)])), 0, "1 passed")
+
+    def test_InputWithADefaultMayBeGiven(self):
+        self.check(deputy("test-case", self.case(self.sum_with_default(), [(1, 2), (1, 1)], [(2, 3)])), 0, "1 passed")
+
+    def test_GivenDefaultsAreKeptByDpm(self):
+        folder = self.case(self.sum_with_default(), [(1, 2), (1, 1)], [(2, 3)])
+        self.check(deputy("test-case", "--via-dpm", folder), 0, "1 passed")
+
+    def test_RunTakesAFileForAnInputWithADefault(self):
+        path = self.file("sum.onnx", self.sum_with_default())
+        ones = self.file("ones.pb", tensor((1, 1), (2,)))
+        x = self.file("x.pb", tensor((1, 2), (2,)))
+        given = self.file("given.pb", tensor((2, 3), (2,)))
+        kept = self.file("kept.pb", tensor((6, 8), (2,)))
+        both = ["--config", "cpu-only", "--input", f"x={x}", "--input", f"w={ones}"]
+        self.check(deputy("run", path, *both, "--expect", f"y={given}"), 0)
+        self.check(deputy("compare", path, *both), 0)
+        self.check(deputy("run", path, "--input", f"x={x}", "--expect", f"y={kept}"), 0)
+
+    def test_ConstantThatIsNoInputCannotBeGiven(self):
+        data = model([node("Add", ["x", "w"], ["y"], "sum")], [value_info("x", (2,))], [value_info("y", (2,))],
+                     initializers=[tensor((5, 6), (2,), "w")])  # fmt: skip
+        ones = self.file("ones.pb", tensor((1, 1), (2,)))
+        self.check(deputy("run", self.file("sum.onnx", data), "--input", f"w={ones}"), 2, "no input 'w'")
+
+
+class Doubts(Files):
+    def one_node(self, made, opset=13, **kwargs):
+        data = model([made], [value_info("x", (2,))], [value_info("y", (2,))], opset=opset, **kwargs)
+        return self.file("one.onnx", data)
+
+    def test_UnknownAttributeIsAWarning(self):
+        path = self.one_node(node("Softmax", ["x"], ["y"], "r", beta=10.0))
+        self.check(deputy("run", path), 0, "one.onnx: node 'r' (Softmax): Softmax-13 has no attribute 'beta'")
+
+    def test_AttributeOfAnUnknownDefinitionIsRefused(self):
+        path = self.one_node(node("Softmax", ["x"], ["y"], "r", beta=10.0), opset=NEWEST_OPSET + 1)
+        self.check(deputy("run", path), 3, "node 'r' (Softmax): attribute 'beta'", f"known up to {NEWEST_OPSET}")
+
+    def test_NewerOpsetIsReadWithANote(self):
+        path = self.one_node(node("Relu", ["x"], ["y"], "r"), opset=NEWEST_OPSET + 1)
+        self.check(deputy("run", path), 0, f"opset {NEWEST_OPSET + 1} of ONNX", f"known up to {NEWEST_OPSET}")
+
+    def test_NewestOpsetIsReadWithoutANote(self):
+        run = deputy("run", self.one_node(node("Relu", ["x"], ["y"], "r"), opset=NEWEST_OPSET))
+        self.check(run, 0)
+        self.assertNotIn("known up to", run.stderr)
+
+    def test_InitializersOfOneNameAreRefused(self):
+        data = model([node("Add", ["x", "w"], ["y"], "sum")], [value_info("x", (2,))], [value_info("y", (2,))],
+                     initializers=[tensor((1, 2), (2,), "w"), tensor((3, 4), (2,), "w")])  # fmt: skip
+        self.check(deputy("run", self.file("two.onnx", data)), 3, "initializer 'w'", "at index 1")
+
+    def test_ElementTypesThatNoTensorHasAreNamed(self):
+        for number_of, name in ((27, "float6e2m3"), (28, "float6e3m2"), (14, "complex")):
+            path = self.one_node(node("Cast", ["x"], ["y"], "c", to=number_of), opset=NEWEST_OPSET)
+            self.check(deputy("run", path), 3, "node 'c' (Cast)", name)
+
+    def test_OperatorsOfStringsAreRefusedByName(self):
+        for op_type in ("StringConcat", "StringNormalizer", "StringSplit", "RegexFullMatch", "ImageDecoder"):
+            self.check(deputy("run", self.one_node(node(op_type, ["x"], ["y"], "s"), opset=20)), 3, op_type)
+
+
+class Functions(Files):
+    def test_OverloadsAreToldApart(self):
+        def function(overload, op_type):
+            body = node(op_type, ["a"], ["b"])
+            return chunk(1, "f") + chunk(4, "a") + chunk(5, "b") + chunk(7, body) + \
+                chunk(9, chunk(1, "") + number(2, 21)) + chunk(10, "own") + chunk(13, overload)
+
+        def call(overload, output):
+            return node("f", ["x"], [output], overload, "own") + chunk(8, overload)
+
+        made = graph([call("one", "y"), call("two", "z")], [value_info("x", (2,))],
+                     [value_info("y", (2,)), value_info("z", (2,))])
+        opsets = b"".join(chunk(8, chunk(1, domain) + number(2, version)) for domain, version in (("", 21), ("own", 1)))
+        data = number(1, 10) + chunk(7, made) + opsets + chunk(25, function("one", "Neg")) + chunk(25, function("two", "Abs"))
+        self.check(deputy("test-case", self.case(data, [(1, -2)], [(-1, 2), (1, 2)])), 0, "1 passed")
+
+
+class Numbers(Files):
+    def test_NanUnderAWindowIsTheMaximum(self):
+        nan = float("nan")
+        data = model([node("MaxPool", ["x"], ["y"], "p", kernel_shape=[2], strides=[2])], [value_info("x", (1, 1, 8))],
+                     [value_info("y", (1, 1, 4))], opset=12)  # fmt: skip
+        x = self.file("x.pb", tensor((nan, 1, 2, nan, 5, 6, -1, -2), (1, 1, 8)))
+        y = self.file("y.pb", tensor((nan, nan, 6, -1), (1, 1, 4)))
+        self.check(deputy("run", self.file("pool.onnx", data), "--input", f"x={x}", "--expect", f"y={y}"), 0)
+
+    def test_CastToFourBitsRounds(self):
+        data = model([node("Cast", ["x"], ["q"], "narrow", to=22), node("Cast", ["q"], ["y"], "wide", to=1)],
+                     [value_info("x", (4,))], [value_info("y", (4,))], opset=21)  # fmt: skip
+        x, y = self.file("x.pb", tensor((1.5, 2.5, -1.5, 6.7), (4,))), self.file("y.pb", tensor((2, 2, -2, 7), (4,)))
+        self.check(deputy("run", self.file("cast.onnx", data), "--input", f"x={x}", "--expect", f"y={y}"), 0)
+
+
+def main():
+    global DEPUTY
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--deputy", type=Path, required=True)
+    arguments, rest = parser.parse_known_args()
+    DEPUTY = arguments.deputy.resolve()
+    unittest.main(argv=[sys.argv[0], *rest])
+
+
+if __name__ == "__main__":
+    main()
