@@ -8,6 +8,8 @@ function(deputy_peer_test name script)
   set_tests_properties(integration.${name} PROPERTIES LABELS integration SKIP_RETURN_CODE 77 TIMEOUT 900)
 endfunction()
 deputy_peer_test(microsoft_operators microsoft_operators_test.py)
+deputy_peer_test(ml_operators ml_operators_test.py)
+deputy_peer_test(experimental_operators experimental_operators_test.py)
 add_test(NAME integration.definitions
          COMMAND sh -c [[test -x "$0" && exec "$0" "$@"; exec python3 "$@"]] ${DEPUTY_PEERS_PYTHON}
                  ${CMAKE_CURRENT_SOURCE_DIR}/integration/definitions_test.py --schema ${PROJECT_SOURCE_DIR}/sdk/schema
@@ -18,6 +20,8 @@ deputy_peer_test(onnx_package onnx_package_test.py)
 if(DEPUTY_BUILD_PLUGINS AND NOT DEPUTY_SANITIZE)
   deputy_peer_test(trace trace_test.py --digits ${PROJECT_SOURCE_DIR}/configs/digits/digits.onnx)
 endif()
+get_property(fixture_directory GLOBAL PROPERTY DEPUTY_FIXTURE_PLUGIN_DIR)
+deputy_peer_test(tflite_custom tflite_custom_test.py --fixtures ${fixture_directory})
 if(NOT DEPUTY_SANITIZE)
   foreach(what RealModels Operators States Networks)
     deputy_peer_test(tflite.${what} tflite_test.py --data ${DEPUTY_TEST_DATA} ${what})

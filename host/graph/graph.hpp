@@ -138,6 +138,10 @@ class Graph {
   CompressedLists Consumers() const;
 };
 
+// The key of metadata in which importers say what a model's outputs are instead of what it declares; one entry for
+// each. They are logged when the model is read.
+inline constexpr const char* kNoteKey = "deputy.note";
+
 // The name of a node in rules and reports: "node 17" where it has none, the number of the node in its graph.
 inline constexpr std::string_view kUnnamedNode = "node ";
 std::string NodeName(const Graph& graph, NodeId node);

@@ -2,7 +2,10 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include <algorithm>
 #include <cstring>
+#include <string_view>
+#include <unordered_map>
 
 #include "primitive_generated.h"
 
@@ -50,7 +53,10 @@ Status CheckAttributes(const schema::Primitive& table) {
 }  // namespace
 
 Result<Primitive> Primitive::FromBytes(std::span<const uint8_t> bytes, std::shared_ptr<const void> keep) {
-  flatbuffers::Verifier verifier(bytes.data(), bytes.size(), /*max_depth=*/8, /*max_tables=*/100000);
+  // Each text of a list is a table, to which an offset of 4 bytes leads; the bound also counts tables that are shared.
+  const auto most_tables = static_cast<flatbuffers::uoffset_t>(
+      std::min<size_t>(std::max<size_t>(100'000, bytes.size() / sizeof(flatbuffers::uoffset_t)), UINT32_MAX));
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size(), /*max_depth=*/8, most_tables);
   if (reinterpret_cast<uintptr_t>(bytes.data()) % 8 != 0 || !schema::VerifyPrimitiveBuffer(verifier))
     return Error(StatusCode::kModel, "the serialized attributes of a node are corrupt");
   Primitive primitive;
@@ -203,8 +209,14 @@ class AttributeWriter {
     return schema::CreateAttribute(builder_, name_, schema::AttributeType_Floats, 0, 0, 0, 0, floats);
   }
   flatbuffers::Offset<schema::Attribute> operator()(const std::vector<std::string>& value) {
+    // An ensemble of trees has a word for each of its nodes: equal ones are written once.
     std::vector<flatbuffers::Offset<schema::Text>> texts;
-    for (const std::string& text : value) texts.push_back(schema::CreateText(builder_, builder_.CreateString(text)));
+    std::unordered_map<std::string_view, flatbuffers::Offset<schema::Text>> written;
+    for (const std::string& text : value) {
+      const auto [found, added] = written.try_emplace(text);
+      if (added) found->second = schema::CreateText(builder_, builder_.CreateString(text));
+      texts.push_back(found->second);
+    }
     const auto strings = builder_.CreateVector(texts);
     return schema::CreateAttribute(builder_, name_, schema::AttributeType_Strings, 0, 0, 0, 0, 0, strings);
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.hpp"
+#include "base/printable.hpp"
 #include "format/model_file.hpp"
 #include "graph/graph.hpp"
 #include "graph/upgrade/upgrade.hpp"
@@ -11,6 +13,8 @@
 
 namespace deputy::host {
 namespace {
+
+constexpr size_t kLongestNote = 2000;
 
 Result<ReadGraph> Read(const ImportSource& source, ModelType type) {
   const bool is_dpm = IsModelFile(source.bytes);
@@ -68,7 +72,11 @@ Result<ReadGraph> ReadAnyModel(const ImportSource& source, ModelType type, const
     if (!changed.ok()) read = std::move(changed);
   }
   Status status = read.ok() ? UpgradeGraph(read->graph) : read.status();
-  if (status.ok()) return read;
+  if (status.ok()) {
+    for (const auto& [key, text] : read->graph.metadata)
+      if (key == kNoteKey) Log(LogLevel::kWarning, "{}: {}", name, Printable(text, kLongestNote));
+    return read;
+  }
   // Importers put the name of the file into their errors, others do not.
   if (status.where().compare(0, name.size(), name) == 0) return status;
   return std::move(status).At(name);

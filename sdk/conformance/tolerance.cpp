@@ -109,8 +109,9 @@ const std::set<std::string>& Series() {
       "CausalConvWithState", "Celu", "Cos", "Cosh", "DFT", "DynamicQuantizeLSTM",
       "Elu", "Erf", "Exp", "FastGelu", "FusedConv", "FusedGemm", "GRU", "Gelu", "GlobalLpPool",
       "GroupQueryAttention", "HammingWindow", "HannWindow", "HardSwish", "LRN", "LSTM",
-      "LinearAttention", "Log", "LogSoftmax", "LpNormalization", "LpPool", "MelWeightMatrix", "Mish", "MultiHeadAttention", "Pow", "QuickGelu", "RNN", "ReduceLogSum",
-      "ReduceLogSumExp", "STFT", "Selu", "Sigmoid", "Sin", "Sinh", "Softmax", "SoftmaxCrossEntropyLoss", "Softplus",
+      "LinearAttention", "Log", "LogSoftmax", "LpNormalization", "LpPool", "MelWeightMatrix", "Mish",
+      "MultiHeadAttention", "ParametricSoftplus", "Pow", "QuickGelu", "RNN", "ReduceLogSum", "ReduceLogSumExp",
+      "STFT", "ScaledTanh", "Selu", "Sigmoid", "Sin", "Sinh", "Softmax", "SoftmaxCrossEntropyLoss", "Softplus",
       "SwiGLU", "Swish", "Tan", "Tanh"};
   // clang-format on
   return *types;

@@ -348,14 +348,22 @@ small_use("Split", [floats(*MAP), Fixed(numbers(3, 5))], outputs=(np.float32, np
 
 # What only moves control, or is gone before anything runs.
 WITHOUT = {
+    "Affine": "an experimental operator of old files; Mul and Add in one",
     "Constant": "gone before anything runs",
     "Crop": "an experimental operator of old files; a copy, like Slice",
     "If": "runs other operators",
     "ImageScaler": "an experimental operator of old files; Mul and Add in one",
     "Loop": "runs other operators",
     "Microsoft_DynamicQuantizeLSTM": "LSTM's kernel on dequantized weights",
+    "ParametricSoftplus": "an experimental operator of old files; Softplus with two factors",
+    "Scale": "an experimental operator of old files; a Mul",
+    "ScaledTanh": "an experimental operator of old files; Tanh with two factors",
     "Scan": "runs other operators",
     "Scatter": "ScatterElements by its older name",
+    **{f"Ml_{name}": "classical machine learning: small models, whose time is that of the call" for name in (
+        "ArrayFeatureExtractor", "Binarizer", "CategoryMapper", "FeatureVectorizer", "Imputer", "LabelEncoder",
+        "LinearClassifier", "LinearRegressor", "Normalizer", "OneHotEncoder", "SVMClassifier", "SVMRegressor", "Scaler",
+        "TreeEnsemble", "TreeEnsembleClassifier", "TreeEnsembleRegressor")},
     **{name: "passes values on, which are no tensors" for name in (
         "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt", "SequenceConstruct", "SequenceEmpty",
         "SequenceErase", "SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence", "ConcatFromSequence")},

@@ -207,7 +207,7 @@ SOUND = {"good", "able", "claims_whole", "claims_clusters", "groups_named", "gro
          "calls_another_abi", "escapes", "escapes_with_devices", "exclusive",
          "holds_memory", "ignores_cancel", "leaves_a_mark", "logs_a_lot", "misbehaves", "needs_socket",
          "one_at_a_time", "outlives_deadline",
-         "takes_open_extents", "duplicate", "rival", "says_priority", "unavailable", "wrong_fusions", "finder",
+         "takes_custom", "takes_open_extents", "duplicate", "rival", "says_priority", "unavailable", "wrong_fusions", "finder",
          "streamer"}  # fmt: skip
 # All but the operators that a fixture does not have.
 SOUND_TESTS = ("entry.*,options.*,device.*,lifecycle.*,numerics.Relu,partitions.*,fusions.Relu,fusions.patterns,"

@@ -160,10 +160,34 @@ def attention():
     ], [onnx.value_info("x", [1, 3, 4])], [onnx.chunk(1, "y")], ["com.microsoft"], [floats(4, "g")], opset=17)
 
 
+def trees():
+    """Classical models: an ensemble of one tree behind a scaler, and its scores as a ZipMap."""
+    def of(name, values):
+        if isinstance(values[0], str):
+            return onnx.chunk(1, name) + b"".join(onnx.chunk(9, value) for value in values) + onnx.number(20, 8)
+        data = struct.pack(f"<{len(values)}f", *values)
+        return onnx.chunk(1, name) + onnx.chunk(7, data) + onnx.number(20, 6)
+
+    def ml(op_type, inputs, outputs, lists, **attributes):
+        made = onnx.node(op_type, inputs, outputs, domain="ai.onnx.ml", **attributes)
+        return made + b"".join(onnx.chunk(5, of(*item)) for item in lists.items())
+
+    return onnx.model([
+        ml("Scaler", ["x"], ["s"], {"scale": [2.0], "offset": [0.5]}),
+        ml("TreeEnsembleClassifier", ["s"], ["label", "p"], {
+            "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"], "nodes_values": [0.5, 0.0, 0.0],
+            "class_weights": [0.25, 0.75, 1.0]}, nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2],
+            nodes_featureids=[1, 0, 0], nodes_truenodeids=[1, 0, 0], nodes_falsenodeids=[2, 0, 0], class_ids=[0, 1, 2],
+            class_nodeids=[1, 1, 2], class_treeids=[0, 0, 0], classlabels_int64s=[10, 20, 30],
+            post_transform="SOFTMAX"),
+        ml("ZipMap", ["p"], ["y"], {}, classlabels_int64s=[10, 20, 30]),
+    ], [onnx.value_info("x", [2, 3])], [onnx.chunk(1, "label"), onnx.chunk(1, "y")], ["ai.onnx.ml"])  # fmt: skip
+
+
 def own_models():
     return {make.__name__ + ".onnx": make() for make in (
         convolution, transposed, shapes, products, recurrent, quantized, indices, detection, sequences, scan,
-        function_call, attention)}  # fmt: skip
+        function_call, attention, trees)}  # fmt: skip
 
 
 def models():

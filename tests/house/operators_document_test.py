@@ -37,7 +37,7 @@ Split SplitToSequence Sqrt Squeeze StringConcat StringNormalizer StringSplit Sub
 TfIdfVectorizer ThresholdedRelu Tile TopK Transpose Trilu Unique Unsqueeze Upsample Where Xor
 """.split()
 # Experimental operators that opset 10 removed; ONNX Runtime still runs them.
-REMOVED = {"Crop", "ImageScaler"}
+REMOVED = {"Affine", "Crop", "ImageScaler", "ParametricSoftplus", "Scale", "ScaledTanh"}
 TEXT = "strings: no delegate has them, and neither have the CPU's kernels"
 LEFT_OUT = {
     "ImageDecoder": "the application decodes images before inference",
@@ -46,12 +46,18 @@ LEFT_OUT = {
     "StringNormalizer": TEXT,
     "StringSplit": TEXT,
 }
+NO_MAPS = "maps, which are no values of a graph"
+LEFT_OUT_ML = {
+    "CastMap": NO_MAPS,
+    "DictVectorizer": NO_MAPS,
+    "ZipMap": "read as the tensor of scores, without the maps from labels to scores",
+}
 OTHER_DOMAINS = {
-    "ai.onnx.ml": "classical machine learning: trees, vectorizers and maps, no tensors that a delegate takes",
     "ai.onnx.preview": "not final yet",
     "ai.onnx.preview.training": "training",
     "ai.onnx.training": "training",
 }
+STRING_LABELS = "labels that are strings are given as their numbers in `classlabels_strings`"
 # What the kernels of an operator refuse, where no line of theirs says so by name.
 LIMITS = {
     "BatchNormalization": "`spatial` other than 1",
@@ -61,6 +67,13 @@ LIMITS = {
     "Einsum": "integers",
     "GridSample": "integers",
     "Microsoft_Attention": "a mask of rank 4",
+    "Ml_ArrayFeatureExtractor": "strings",
+    "Ml_CategoryMapper": "strings, which it has on one side",
+    "Ml_LabelEncoder": "strings",
+    "Ml_LinearClassifier": STRING_LABELS,
+    "Ml_OneHotEncoder": "strings",
+    "Ml_SVMClassifier": STRING_LABELS,
+    "Ml_TreeEnsembleClassifier": STRING_LABELS,
     "Microsoft_EmbedLayerNormalization": "embeddings of float64",
     "Microsoft_FusedConv": "an `activation` other than Clip and those of FusedGemm",
     "Microsoft_FusedGemm": "an `activation` other than Celu, Clip, Elu, HardSigmoid, LeakyRelu, Relu, Selu, Sigmoid, "
@@ -113,6 +126,22 @@ operators may begin inside the input.
 Otherwise the extent is `(input + padding - effective kernel) / stride + 1`, where the division truncates toward 0, as in
 ONNX Runtime: a kernel that is larger than the padded input by less than the stride gives one element.
 """
+EXPERIMENTAL = """As ONNX Runtime has them, DynamicSlice is read as Slice, MemcpyFromHost and MemcpyToHost as Identity, ThresholdedRelu
+before opset 10 as that of opset 10, and MeanVarianceNormalization before opset 9 with the axes that `across_channels`
+stands for, or, without `normalize_variance`, as the mean and its difference. GivenTensorFill, GRUUnit and ATen, which ONNX
+Runtime knows and does not compute, are refused by name.
+"""
+CLASSICAL = """
+What scikit-learn, XGBoost and LightGBM export. Results are those of ONNX Runtime, also where the definitions are silent: a
+classifier of two classes whose trees have weights of both has labels 0 and 1; one score is not changed by SOFTMAX and
+LOGISTIC. Ensembles of trees are checked when the model is loaded: lists of different lengths, nodes that do not exist,
+cycles, several roots and targets out of range are errors that name attribute and element.
+
+Strings and maps are no values of a run. A **ZipMap**, which skl2onnx writes behind each classifier, is read as the tensor
+of scores that it would turn into maps: the output keeps its name, has a column for each class, and a warning names it with
+the labels of the columns. The labels of a classifier with `classlabels_strings` are their numbers in that list, which a
+warning names, too. Other operators with strings are refused by name.
+"""
 
 
 class Operator:
@@ -159,7 +188,7 @@ def run_elsewhere(sources):
 
 def document(operators, refusals, elsewhere):
     parts = [HEAD]
-    for domain, title in (("", "ONNX's own"), ("com.microsoft", "com.microsoft")):
+    for domain, title in (("", "ONNX's own"), ("ai.onnx.ml", "ai.onnx.ml"), ("com.microsoft", "com.microsoft")):
         rows = []
         for operator in operators:
             if operator.domain != domain:
@@ -172,12 +201,16 @@ def document(operators, refusals, elsewhere):
             note = (
                 "\nScatter is the older name of ScatterElements and is read as that. SimplifiedLayerNormalization, and\n"
                 "LayerNormalization before opset 17, are ONNX Runtime's, whose optimizer puts them into this domain.\n"
-                f"{' and '.join(sorted(REMOVED))} were experimental; opset 10 removed them.\n"
+                f"{', '.join(sorted(REMOVED)[:-1])} and {max(REMOVED)} were experimental; opset 10 removed them.\n"
+                + EXPERIMENTAL
                 + SAME_PADDING
             )
+        elif domain == "ai.onnx.ml":
+            note = CLASSICAL
         parts.append(f"## {title}\n{note}\n" + table(("operator", "definitions", "element types", "on the CPU", "limits"), rows) + "\n")
     parts.append("## Left out\n\nOf the operators that ONNX's default domain has up to opset 28:\n\n"
                  + table(("operator", "reason"), sorted(LEFT_OUT.items())) + "\n")
+    parts.append("Of ai.onnx.ml:\n\n" + table(("operator", "reason"), sorted(LEFT_OUT_ML.items())) + "\n")
     parts.append("Of the other domains of ONNX, nothing:\n\n"
                  + table(("domain", "reason"), sorted(OTHER_DOMAINS.items())) + "\n")
     return "\n".join(parts)

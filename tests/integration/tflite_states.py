@@ -271,12 +271,13 @@ def _():
     return it, [made], runs_of(it, lambda: [it.reals(1, 4, 5)])
 
 
-def quantized_lstm(time_major=True, coupled=False, projection=0, steps=3, batch=2, width=5, cells=6, peephole=False):
+def quantized_lstm(time_major=True, coupled=False, projection=0, steps=3, batch=2, width=5, cells=6, peephole=False,
+                   cell_clip=0.0, proj_clip=0.0, cell_bits=3):
     """Activations of 8 bits, cells of 16, as the converter writes them."""
     it = Case()
     shape = (steps, batch, width) if time_major else (batch, steps, width)
     outputs = projection or cells
-    inputs, hidden, cell = Quantized(0.01, 3), Quantized(1 / 128, -5), Quantized(2.0 ** -12)
+    inputs, hidden, cell = Quantized(0.01, 3), Quantized(1 / 128, -5), Quantized(2.0 ** (cell_bits - 15))
     x = it.feed(it.bytes_of(np.int8, *shape), inputs)
 
     def weights(*dims, present=True):
@@ -297,10 +298,14 @@ def quantized_lstm(time_major=True, coupled=False, projection=0, steps=3, batch=
     within = [it.writer.tensor("int16", [0], Quantized(2.0 ** -12)) for _ in range(4)]
     within.append(it.writer.tensor("int8", [0], hidden))
     made = it.op("UNIDIRECTIONAL_SEQUENCE_LSTM", ids, [("int8", [*shape[:2], outputs], hidden)], 1,
-                 intermediates=within, fusedActivationFunction=4, timeMajor=time_major)
+                 intermediates=within, fusedActivationFunction=4, timeMajor=time_major, cellClip=cell_clip,
+                 projClip=proj_clip)
     return it, [made], runs_of(it, lambda: [it.bytes_of(np.int8, *shape)])
 
 
 for label, how in {"": {}, " batch major": dict(time_major=False), " coupled": dict(coupled=True),
-                   " with a projection": dict(projection=4), " with peepholes": dict(peephole=True)}.items():
+                   " with a projection": dict(projection=4), " with peepholes": dict(peephole=True),
+                   " of many cells": dict(cells=40, width=24, steps=9), " with large cells": dict(cell_bits=5, steps=6),
+                   " with clipped cells": dict(cell_clip=0.3, peephole=True),
+                   " with everything": dict(projection=5, peephole=True, proj_clip=0.4, cells=17, steps=5)}.items():
     CASES["UNIDIRECTIONAL_SEQUENCE_LSTM int8" + label] = lambda how=how: quantized_lstm(**how)

@@ -157,7 +157,9 @@ class States(unittest.TestCase):
                 exact = with_float_weights(content)
                 theirs = self.run_litert(content, runs)
                 if any(array.dtype in (np.int8, np.int16) for array in theirs[0]):
-                    self.compare(content, runs, theirs, ["--atol", "1"])
+                    # A layer whose results come back to it is computed in LiteRT's own integers.
+                    steps = "0" if "SEQUENCE_LSTM int8" in name else "1"
+                    self.compare(content, runs, theirs, ["--atol", steps])
                 elif exact is None:
                     self.compare(content, runs, theirs, ["--atol-scale", "1e-5"])
                 else:

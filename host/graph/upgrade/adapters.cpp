@@ -54,6 +54,7 @@ constexpr auto kAdapters = std::to_array<Adapter>({
     {OpKind::kMean, 8, nullptr, "adds only broadcasting"},
     {OpKind::kMin, 6, DropConsumedInputs, ""},
     {OpKind::kMin, 8, nullptr, "adds only broadcasting"},
+    {OpKind::kMl_LabelEncoder, 2, nullptr, "another map: the kernel reads the version"},
     {OpKind::kMul, 6, DropConsumedInputs, ""},
     {OpKind::kMul, 7, UpgradeBroadcast, ""},
     {OpKind::kNeg, 6, DropConsumedInputs, ""},

@@ -10,6 +10,7 @@
 
 #include "base/printable.hpp"
 #include "graph/graph.hpp"
+#include "import/onnx/adopted.hpp"
 #include "import/onnx/attributes.hpp"
 #include "import/onnx/order.hpp"
 
@@ -66,6 +67,7 @@ Result<Graph> ModelReader::Read() {
     graph.metadata.emplace_back(entry.key(), entry.value());
   Scope scope(graph);
   DEPUTY_RETURN_IF_ERROR(ReadGraph(frame, scope, model_.graph(), /*region=*/false));
+  for (std::string& note : notes_) graph.metadata.emplace_back(kNoteKey, std::move(note));
   DEPUTY_RETURN_IF_ERROR(AssignSymbols(graph));
   DEPUTY_RETURN_IF_ERROR(VerifyGraph(graph));
   graph.warnings = warnings_.Take();
@@ -95,7 +97,8 @@ Status ModelReader::ReadGraph(const Frame& frame, Scope& scope, const pb::GraphP
   DEPUTY_RETURN_IF_ERROR(ReadNodes(frame, scope, proto.node(), declared));
   for (const pb::ValueInfoProto& value : proto.output()) {
     Result<ValueType> type = ReadType(value.type(), symbols_);
-    if (!type.ok() && !region) return std::move(type).status().At(Quoted("output", value.name()));
+    if (!type.ok() && !region && replaced_.count(value.name()) == 0)
+      return std::move(type).status().At(Quoted("output", value.name()));
     Result<ValueId> id = scope.Resolve(value.name());
     if (!id.ok() && id.status().code() == StatusCode::kModel)
       return Error(StatusCode::kModel, "output '{}' is not produced by any node", Printable(value.name()));
@@ -240,6 +243,11 @@ Status ModelReader::ReadNode(const Frame& frame, Scope& scope, const pb::NodePro
     node.outputs.back() = scope.graph().AddValue(frame.prefix + name, std::move(type));
     DEPUTY_RETURN_IF_ERROR(scope.Define(name, node.outputs.back()));
   }
+  if (IsZipMap(proto) && proto.output_size() > 0) replaced_.insert(proto.output(0));
+  if (std::optional<std::string> note = NoteOn(proto)) notes_.push_back(*std::move(note));
+  DEPUTY_ASSIGN_OR_RETURN(const int32_t opset, frame.OpsetOf(domain));
+  if (IsFormerMeanVariance(domain, proto.op_type(), opset))
+    return AddMeanVariance(scope.graph(), std::move(node), proto);
   scope.graph().nodes.push_back(std::move(node));
   return {};
 }
@@ -247,11 +255,15 @@ Status ModelReader::ReadNode(const Frame& frame, Scope& scope, const pb::NodePro
 // A node without its outputs and its regions.
 Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto) {
   if (proto.op_type().empty()) return Error(StatusCode::kModel, "has no op_type");
-  const std::string domain = NormalDomain(proto.domain());
-  const OpKind op = FindOperator(domain, proto.op_type());
-  DEPUTY_ASSIGN_OR_RETURN(const int32_t opset, frame.OpsetOf(domain));
-  int32_t since = opset;
-  if (const OperatorInfo* info = InfoOf(op)) {
+  std::string domain = NormalDomain(proto.domain()), type = proto.op_type();
+  DEPUTY_ASSIGN_OR_RETURN(int32_t opset, frame.OpsetOf(domain));
+  const std::optional<Adopted> adopted = AdoptedAs(domain, type, opset);
+  const OpKind op = adopted ? adopted->kind : FindOperator(domain, type);
+  int32_t since = adopted ? opset = adopted->since : opset;
+  if (adopted) {
+    domain = InfoOf(op)->domain;
+    type = InfoOf(op)->name;
+  } else if (const OperatorInfo* info = InfoOf(op)) {
     const OperatorDefinition* definition = info->DefinitionAt(opset);
     if (definition == nullptr)
       return Error(StatusCode::kModel, "opset {} has no {}, which was added in opset {}", opset, info->name,
@@ -262,7 +274,7 @@ Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::N
   Node node;
   if (!proto.name().empty()) node.name = frame.prefix + proto.name();
   node.source = SourceOf(frame, proto);
-  PrimitiveBuilder builder(domain, proto.op_type(), since);
+  PrimitiveBuilder builder(domain, type, since);
   std::unordered_set<std::string_view> names;
   for (const pb::AttributeProto& attribute : proto.attribute()) {
     if (attribute.name().empty()) return Error(StatusCode::kModel, "has an attribute without a name");
@@ -270,7 +282,7 @@ Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::N
       return Error(StatusCode::kModel, "attribute '{}' is given twice", Printable(attribute.name()));
     DEPUTY_ASSIGN_OR_RETURN(const pb::AttributeProto* const value, frame.Resolve(attribute));
     if (value == nullptr) continue;
-    if (TypeOf(*value) != pb::AttributeProto::GRAPH)
+    if (TypeOf(*value) != pb::AttributeProto::GRAPH && (!adopted || adopted->keeps_attributes))
       DEPUTY_RETURN_IF_ERROR(AddAttribute(builder, op, opset, attribute.name(), *value, tensors_));
   }
   node.primitive = proto.attribute().empty() && op != OpKind::kOther ? Plain(op, since) : builder.Finish();

@@ -79,6 +79,8 @@ class ModelReader {
   std::map<std::pair<OpKind, int32_t>, Primitive> plain_;
   std::unordered_map<std::string, std::shared_ptr<const std::string>> sources_;
   std::unordered_set<std::string> prefixes_;
+  std::unordered_set<std::string> replaced_;  // outputs of nodes that are read as others, whose types do not count
+  std::vector<std::string> notes_;
   size_t steps_ = 0;           // nodes and calls; those in functions once per call
   size_t expanded_bytes_ = 0;  // copied by calls of functions
   size_t symbol_copies_ = 0;   // bytes of names in all graphs

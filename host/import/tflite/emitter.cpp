@@ -91,6 +91,18 @@ std::vector<ValueId> Emitter::EmitRegions(OpKind kind, std::vector<ValueId> inpu
   return graph_.nodes.back().outputs;
 }
 
+std::vector<ValueId> Emitter::EmitForeign(const PrimitiveBuilder& builder, std::vector<ValueId> inputs,
+                                          const std::vector<ValueType>& types) {
+  Node node;
+  node.primitive = builder.Finish();
+  node.name = NameFor(node.primitive.op_type());
+  node.inputs = std::move(inputs);
+  for (size_t i = 0; i < types.size(); ++i)
+    node.outputs.push_back(graph_.AddValue(i == 0 ? node.name : node.name + ":" + std::to_string(i), types[i]));
+  graph_.nodes.push_back(std::move(node));
+  return graph_.nodes.back().outputs;
+}
+
 Result<std::vector<ValueId>> Emitter::EmitMany(OpKind kind, std::vector<ValueId> inputs, size_t outputs,
                                                const NodeAttributes& attributes) {
   Node node = MakeNode(kind, std::move(inputs), attributes);

@@ -49,6 +49,10 @@ class Emitter {
   std::vector<ValueId> EmitRegions(OpKind kind, std::vector<ValueId> inputs, std::vector<Region> regions,
                                    const std::vector<ValueType>& types, const NodeAttributes& attributes = {});
 
+  // A node of an operator that Deputy does not know, with outputs of these types.
+  std::vector<ValueId> EmitForeign(const PrimitiveBuilder& builder, std::vector<ValueId> inputs,
+                                   const std::vector<ValueType>& types);
+
   ValueId Constant(Tensor tensor);
   // int64 of rank 1, or of rank 0.
   Result<ValueId> Ints(std::span<const int64_t> values);

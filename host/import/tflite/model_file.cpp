@@ -82,10 +82,14 @@ Result<std::span<const uint8_t>> ModelFile::Buffer(uint32_t index) const {
   if (buffer.data() != nullptr && buffer.data()->size() != 0)
     return std::span<const uint8_t>(buffer.data()->data(), buffer.data()->size());
   if (buffer.offset() <= 1) return std::span<const uint8_t>();
-  if (buffer.size() > file_.size() || buffer.offset() > file_.size() - buffer.size())
-    return Error(StatusCode::kModel, "buffer {} with {} bytes at offset {} exceeds the file size of {}", index,
-                 buffer.size(), buffer.offset(), file_.size());
-  return file_.subspan(buffer.offset(), buffer.size());
+  return Outside(buffer.offset(), buffer.size(), ("buffer " + std::to_string(index)).c_str());
+}
+
+Result<std::span<const uint8_t>> ModelFile::Outside(uint64_t offset, uint64_t size, const char* subject) const {
+  if (size > file_.size() || offset > file_.size() - size)
+    return Error(StatusCode::kModel, "{} with {} bytes at offset {} exceeds the file size of {}", subject, size, offset,
+                 file_.size());
+  return file_.subspan(offset, size);
 }
 
 }  // namespace deputy::host::tflite_import

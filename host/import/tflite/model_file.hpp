@@ -34,6 +34,8 @@ class ModelFile {
   Result<std::string> Text(const flatbuffers::String* text);
   // The bytes of a buffer; empty for one without data.
   Result<std::span<const uint8_t>> Buffer(uint32_t index) const;
+  // Bytes behind the FlatBuffer, which a table names by their place in the file.
+  Result<std::span<const uint8_t>> Outside(uint64_t offset, uint64_t size, const char* subject) const;
   // Counts bytes that are read, and the size of constants that are copied.
   Status Spend(size_t bytes);
   Status SpendCopy(size_t bytes);

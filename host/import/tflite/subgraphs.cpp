@@ -10,9 +10,11 @@
 namespace deputy::host::tflite_import {
 namespace {
 
-constexpr uint32_t kMany = 0xffffffffu;     // of outputs: one or more
-constexpr uint32_t kAny = 0xfffffffeu;      // of outputs: any number
-constexpr size_t kDeepestCall = 24;         // regions in a graph may be nested 32 deep
+constexpr uint32_t kMany = 0xffffffffu;  // of outputs: one or more
+constexpr uint32_t kAny = 0xfffffffeu;   // of outputs: any number
+constexpr size_t kDeepestCall = 24;      // regions in a graph may be nested 32 deep
+constexpr const char* kCustomDomain = "tflite.custom";
+constexpr const char* kCustomOptions = "custom_options";
 constexpr size_t kCallBytes = size_t{256};  // the cost of a call in the file's budget, beside the bytes that it reads
 
 enum class Numbers { kReal, kComplex };
@@ -46,6 +48,20 @@ std::string NameOf(const fb::OperatorCode& code) {
   return name.empty() ? "operator code " + std::to_string(CodeOf(code)) : name;
 }
 
+// The options of a custom operator, which only its delegate can read.
+Result<std::span<const uint8_t>> CustomOptions(const ModelFile& file, const fb::Operator& table) {
+  if (const auto* options = table.custom_options(); options != nullptr && options->size() != 0)
+    return std::span<const uint8_t>(options->data(), options->size());
+  if (table.large_custom_options_offset() <= 1) return std::span<const uint8_t>();
+  return file.Outside(table.large_custom_options_offset(), table.large_custom_options_size(), "custom_options");
+}
+
+Status CheckNumbers(const TensorInfo& info) {
+  if (!info.is_complex) return {};
+  return Error(StatusCode::kNotSupported, "has the complex tensor '{}', which is not supported", Printable(info.name))
+      .Advise("export the original model to ONNX, or apply REAL and IMAG before the operator");
+}
+
 Status CheckOperands(const Importable& op, Tensors& tensors, std::span<const TensorIndex> inputs,
                      std::span<const TensorIndex> outputs) {
   if (inputs.size() < op.min_inputs)
@@ -60,10 +76,7 @@ Status CheckOperands(const Importable& op, Tensors& tensors, std::span<const Ten
     for (const TensorIndex tensor : operands) {
       if (tensor == -1 && operands.data() == inputs.data()) continue;
       DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, tensors.Info(tensor));
-      if (info->is_complex && op.numbers != Numbers::kComplex)
-        return Error(StatusCode::kNotSupported, "has the complex tensor '{}', which is not supported",
-                     Printable(info->name))
-            .Advise("export the original model to ONNX, or apply REAL and IMAG before the operator");
+      if (op.numbers != Numbers::kComplex) DEPUTY_RETURN_IF_ERROR(CheckNumbers(*info));
     }
   return {};
 }
@@ -95,6 +108,7 @@ Status Subgraphs::ReadOperator(size_t index, const fb::Operator& table, Scope& s
 
 Status Subgraphs::ImportOperator(size_t index, const fb::Operator& table, const fb::OperatorCode& code, Scope& scope,
                                  Tensors& tensors) {
+  if (CodeOf(code) == fb::BuiltinOperator_CUSTOM) return ImportCustom(index, table, code, scope, tensors);
   const auto found = std::find_if(std::begin(kImportables), std::end(kImportables),
                                   [&](const Importable& it) { return it.code == CodeOf(code); });
   if (found == std::end(kImportables))
@@ -111,6 +125,49 @@ Status Subgraphs::ImportOperator(size_t index, const fb::Operator& table, const 
   DEPUTY_RETURN_IF_ERROR(CheckOperands(*found, tensors, inputs, outputs));
   scope.emit.BeginOperator(fmt::format("{}{}_{}", prefix_, found->name, index));
   return found->function(Operation(*this, table, std::move(inputs), std::move(outputs), scope, tensors));
+}
+
+// A node of the domain kCustomDomain, for the delegate that knows its type. Its operands are as they are stored, in the
+// layout of the file, and its outputs have the types in the file.
+Status Subgraphs::ImportCustom(size_t index, const fb::Operator& table, const fb::OperatorCode& code, Scope& scope,
+                               Tensors& tensors) {
+  DEPUTY_ASSIGN_OR_RETURN(const std::string type, file.Text(code.custom_code()));
+  if (type.empty()) return Error(StatusCode::kModel, "is a custom operator without a name");
+  if (code.version() < 1) return Error(StatusCode::kModel, "has version {}, expected 1 or more", code.version());
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<TensorIndex> inputs, Indexes(file, table.inputs()));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<TensorIndex> outputs, Indexes(file, table.outputs()));
+  if (outputs.empty()) return Error(StatusCode::kNotSupported, "has no outputs, which is not supported");
+  PrimitiveBuilder builder(kCustomDomain, type, code.version());
+  DEPUTY_ASSIGN_OR_RETURN(const std::span<const uint8_t> options, CustomOptions(file, table));
+  if (!options.empty()) {
+    DEPUTY_RETURN_IF_ERROR(file.SpendCopy(options.size()));
+    DEPUTY_ASSIGN_OR_RETURN(
+        Tensor bytes, Tensor::FromValues<uint8_t>(DType::kUint8, {static_cast<int64_t>(options.size())}, options));
+    builder.Set(kCustomOptions, std::move(bytes));
+  }
+  std::vector<ValueId> values;
+  for (const TensorIndex input : inputs) {
+    values.push_back(kNone);
+    if (input == -1) continue;
+    DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, tensors.Info(input));
+    DEPUTY_RETURN_IF_ERROR(CheckNumbers(*info));
+    DEPUTY_ASSIGN_OR_RETURN(values.back(), tensors.Stored(input));
+  }
+  while (!values.empty() && values.back() == kNone) values.pop_back();
+  std::vector<ValueType> types;
+  for (const TensorIndex output : outputs) {
+    DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, tensors.Info(output));
+    DEPUTY_RETURN_IF_ERROR(CheckNumbers(*info));
+    if (info->is_resource || info->is_variable)
+      return Error(StatusCode::kNotSupported, "has the variable '{}' as output, which is not supported",
+                   Printable(info->name));
+    // Files have no extents for what only the operator knows when it runs.
+    types.push_back({info->dtype, !info->dims.empty(), info->dims});
+  }
+  scope.emit.BeginOperator(fmt::format("{}{}_{}", prefix_, Printable(type), index));
+  const std::vector<ValueId> made = scope.emit.EmitForeign(builder, std::move(values), types);
+  for (size_t i = 0; i < made.size(); ++i) DEPUTY_RETURN_IF_ERROR(tensors.SetStored(outputs[i], made[i]));
+  return {};
 }
 
 Result<std::vector<Argument>> Subgraphs::Call(int64_t index, Scope& scope, std::span<const Argument> arguments,

@@ -44,6 +44,8 @@ class Subgraphs {
   Status ReadOperator(size_t index, const fb::Operator& table, Scope& scope, Tensors& tensors);
   Status ImportOperator(size_t index, const fb::Operator& table, const fb::OperatorCode& code, Scope& scope,
                         Tensors& tensors);
+  Status ImportCustom(size_t index, const fb::Operator& table, const fb::OperatorCode& code, Scope& scope,
+                      Tensors& tensors);
   Result<std::vector<Argument>> CallWithin(uint32_t index, Scope& scope, std::span<const Argument> arguments,
                                            const std::string& prefix);
 

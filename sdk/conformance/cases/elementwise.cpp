@@ -162,6 +162,24 @@ void AddImageScaler(std::vector<Case>& cases, uint64_t seed) {
     b.In(b.Random(shape)).Quietly("bias", Attribute::Floats(bias)).Note(ShapeNote(shape)).Add();
 }
 
+// The experimental functions, of which some have no attribute with a default.
+void AddScaledFunctions(std::vector<Case>& cases, uint64_t seed) {
+  for (const char* name : {"Affine", "ParametricSoftplus", "ScaledTanh"}) {
+    CaseBuilder b(cases, name, seed);
+    const auto with = [&](const Tensor& x, float alpha, float beta) -> CaseBuilder& {
+      return b.In(x).With("alpha", Float(alpha)).With("beta", Float(beta));
+    };
+    for (const deputy_dtype dtype : TypesOf(name)) with(b.Random(dtype, {2, 3, 4, 5}), 1.5f, 0.5f).Add();
+    with(b.Random({2, 3, 4, 5}), -0.5f, -1.25f).Add();
+    for (const Dims& shape : AwkwardShapes()) with(b.Random(kF32, shape), 1.5f, 0.5f).Note(ShapeNote(shape)).Add();
+  }
+  CaseBuilder b(cases, "Scale", seed);
+  for (const deputy_dtype dtype : TypesOf("Scale"))
+    b.In(b.Random(dtype, {2, 3, 4, 5})).With("scale", Float(0.375f)).Add();
+  for (const Dims& shape : AwkwardShapes())
+    b.In(b.Random(kF32, shape)).With("scale", Float(-2.5f)).Note(ShapeNote(shape)).Add();
+}
+
 }  // namespace
 
 void AddElementwiseCases(std::vector<Case>& cases, uint64_t seed) {
@@ -172,6 +190,7 @@ void AddElementwiseCases(std::vector<Case>& cases, uint64_t seed) {
   AddBitCast(cases, seed);
   AddTests(cases, seed);
   AddImageScaler(cases, seed);
+  AddScaledFunctions(cases, seed);
   CaseBuilder dropout(cases, "Dropout", seed);
   for (const deputy_dtype dtype : TypesOf("Dropout")) dropout.In(dropout.Random(dtype, {2, 3, 4})).Add();
   dropout.In(dropout.Random({2, 3, 4})).Outputs(2).Note("outputs=2").Add();

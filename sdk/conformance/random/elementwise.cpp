@@ -129,11 +129,26 @@ void WriteImageScaler(Draft& d) {
   if (!bias.empty()) d.Maybe("bias", Attribute::Floats(bias));
 }
 
+void WriteScaledFunction(Draft& d) {
+  d.In(d.Values(d.Type(), d.Shape(0, 8), -4, 4));
+  d.Set("alpha", Number(d, -2, 2)).Set("beta", Number(d, -2, 2));
+}
+
+void WriteScale(Draft& d) { d.In(d.Values(d.Type(), d.Shape(0, 8), -4, 4)).Maybe("scale", Number(d, -2, 2)); }
+
 }  // namespace
 
 DraftRows ElementwiseDrafts() {
-  DraftRows rows = {{"BitCast", WriteBitCast}, {"Cast", WriteCast},       {"CastLike", WriteCastLike},
-                    {"Clip", WriteClip},       {"Dropout", WriteDropout}, {"ImageScaler", WriteImageScaler}};
+  DraftRows rows = {{"Affine", WriteScaledFunction},
+                    {"BitCast", WriteBitCast},
+                    {"Cast", WriteCast},
+                    {"CastLike", WriteCastLike},
+                    {"Clip", WriteClip},
+                    {"Dropout", WriteDropout},
+                    {"ImageScaler", WriteImageScaler},
+                    {"ParametricSoftplus", WriteScaledFunction},
+                    {"Scale", WriteScale},
+                    {"ScaledTanh", WriteScaledFunction}};
   for (const char* op_type : {"Abs",
                               "Acos",
                               "Acosh",

@@ -90,6 +90,26 @@ std::vector<Tensor> ThresholdedRelu(const Node& node, const Inputs& in) {
   return Map(*in[0], [=](double x) { return x > alpha ? x : 0; });
 }
 
+std::vector<Tensor> Affine(const Node& node, const Inputs& in) {
+  const double alpha = node.Float("alpha", 1.0f), beta = node.Float("beta", 0.0f);
+  return Map(*in[0], [=](double x) { return alpha * x + beta; });
+}
+
+std::vector<Tensor> Scale(const Node& node, const Inputs& in) {
+  const double scale = node.Float("scale", 1.0f);
+  return Map(*in[0], [=](double x) { return scale * x; });
+}
+
+std::vector<Tensor> ScaledTanh(const Node& node, const Inputs& in) {
+  const double alpha = node.Float("alpha", 0.0f), beta = node.Float("beta", 0.0f);
+  return Map(*in[0], [=](double x) { return alpha * std::tanh(beta * x); });
+}
+
+std::vector<Tensor> ParametricSoftplus(const Node& node, const Inputs& in) {
+  const double alpha = node.Float("alpha", 0.0f), beta = node.Float("beta", 0.0f);
+  return Map(*in[0], [=](double x) { return alpha * Softplus(beta * x); });
+}
+
 std::vector<Tensor> Shrink(const Node& node, const Inputs& in) {
   const double bias = node.Float("bias", 0.0f), lambd = node.Float("lambd", 0.5f);
   return Map(*in[0], [=](double x) { return x < -lambd ? x + bias : (x > lambd ? x - bias : 0); });
@@ -205,6 +225,7 @@ KernelRows ElementwiseKernels() {
   return {{"Abs", Abs},
           {"Acos", Plain<std::acos>},
           {"Acosh", Plain<std::acosh>},
+          {"Affine", Affine},
           {"Asin", Plain<std::asin>},
           {"Asinh", Plain<std::asinh>},
           {"Atan", Plain<std::atan>},
@@ -235,9 +256,12 @@ KernelRows ElementwiseKernels() {
           {"Mish", Plain<Mish>},
           {"Neg", Neg},
           {"Not", Plain<NegateBits>},
+          {"ParametricSoftplus", ParametricSoftplus},
           {"Reciprocal", Plain<Reciprocal>},
           {"Relu", Relu},
           {"Round", Plain<std::nearbyint>},
+          {"Scale", Scale},
+          {"ScaledTanh", ScaledTanh},
           {"Selu", Selu},
           {"Shrink", Shrink},
           {"Sigmoid", Plain<Sigmoid>},

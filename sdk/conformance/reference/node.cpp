@@ -153,10 +153,27 @@ std::vector<Tensor> Compute(const Node& node, const Inputs& inputs) {
 
 const std::vector<Absence>& Absences() {
   const char* const draws = "it draws numbers: no result is the right one";
+  const char* const classical = "classical machine learning: the host's kernels are compared with ONNX Runtime instead";
   const char* const no_tensor = "it takes or makes sequences or optionals, which are never shown to a plugin";
   static const auto* const absences = new std::vector<Absence>{
       {"Bernoulli", draws},
       {"ConcatFromSequence", no_tensor},
+      {"Ml_ArrayFeatureExtractor", classical},
+      {"Ml_Binarizer", classical},
+      {"Ml_CategoryMapper", classical},
+      {"Ml_FeatureVectorizer", classical},
+      {"Ml_Imputer", classical},
+      {"Ml_LabelEncoder", classical},
+      {"Ml_LinearClassifier", classical},
+      {"Ml_LinearRegressor", classical},
+      {"Ml_Normalizer", classical},
+      {"Ml_OneHotEncoder", classical},
+      {"Ml_SVMClassifier", classical},
+      {"Ml_SVMRegressor", classical},
+      {"Ml_Scaler", classical},
+      {"Ml_TreeEnsemble", classical},
+      {"Ml_TreeEnsembleClassifier", classical},
+      {"Ml_TreeEnsembleRegressor", classical},
       {"Multinomial", draws},
       {"RandomNormal", draws},
       {"RandomNormalLike", draws},

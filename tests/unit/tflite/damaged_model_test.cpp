@@ -51,7 +51,7 @@ TEST(TfliteDamage, UnknownOperatorIsNamedWithItsPlaceAndVersion) {
 
 TEST(TfliteDamage, CustomOperatorIsNamed) {
   One one;
-  ExpectSays(one.Refused(fb::BuiltinOperator_CUSTOM, {one.x}), "custom operator 'Frobnicate'");
+  ExpectSays(one.Refused(fb::BuiltinOperator_CUSTOM, {one.x}), "tflite.custom.Frobnicate version 1");
 }
 
 TEST(TfliteDamage, OperatorCodeThatDoesNotExistIsRefused) {

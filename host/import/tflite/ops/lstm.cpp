@@ -5,17 +5,12 @@
 #include <cstring>
 
 #include "import/tflite/operators.hpp"
+#include "import/tflite/ops/integer_lstm.hpp"
+#include "import/tflite/ops/lstm_inputs.hpp"
 
 namespace deputy::host::tflite_import {
 namespace {
 
-// The gates in the order of the operator's inputs; the first set of weights is omitted if the input gate is coupled to
-// the forget gate.
-enum Gate : size_t { kInput, kForget, kCell, kOutput };
-constexpr size_t kGates = 4;
-constexpr size_t kInputWeights = 1, kRecurrentWeights = 5, kPeepholes = 9, kBiases = 12, kProjectionWeights = 16,
-                 kProjectionBias = 17, kOutputState = 18, kCellState = 19, kLayerNorm = 20;
-constexpr size_t kHidden = 4;  // number of tensors that give the quantization of intermediate results
 constexpr float kLayerNormEpsilon = 1e-8f;
 constexpr double kLayerNormBiasStep = 1.0 / 1024;  // of the coefficients' scale
 
@@ -29,7 +24,8 @@ class Lstm {
 
   Status Import() {
     DEPUTY_RETURN_IF_ERROR(ReadForm());
-    DEPUTY_ASSIGN_OR_RETURN(input_, op_.Operand(0, false));
+    DEPUTY_ASSIGN_OR_RETURN(in_integers_, FitsIntegers());
+    DEPUTY_ASSIGN_OR_RETURN(input_, op_.Operand(0, in_integers_));
     if (op_.emit.RankOf(input_) != 3)
       return Error(StatusCode::kModel, "input has rank {}, expected 3", op_.emit.RankOf(input_));
     const VariableId variables[] = {state_variables_[0], state_variables_[1]};
@@ -44,6 +40,22 @@ class Lstm {
   }
 
  private:
+  IntegerLstm InIntegers() const {
+    return {op_,
+            coupled_,
+            projects_,
+            input_info_,
+            state_infos_,
+            hidden_info_,
+            options_->cell_clip(),
+            options_->proj_clip()};
+  }
+  // Layer normalization, and another activation than tanh, are computed in real numbers.
+  Result<bool> FitsIntegers() const {
+    if (!quantized_ || normalizes_ || options_->activation() != fb::Activation_TANH) return false;
+    return InIntegers().Fits();
+  }
+
   // Reads which optional inputs are present, and checks that extents agree.
   Status ReadForm() {
     DEPUTY_ASSIGN_OR_RETURN(options_, op_.Options<fb::SequenceLstmOptions>());
@@ -71,7 +83,8 @@ class Lstm {
     if (state_infos_[0]->dims != outputs || state_infos_[1]->dims != cells ||
         (!projects_ && extents_.outputs != extents_.cells))
       return Error(StatusCode::kModel, "the shapes of the states do not match the weights");
-    DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* input, op_.tensors.Info(op_.input(0)));
+    DEPUTY_ASSIGN_OR_RETURN(input_info_, op_.tensors.Info(op_.input(0)));
+    const TensorInfo* const input = input_info_;
     quantized_ = input->is_quantized();
     for (const TensorInfo* state : state_infos_)
       if (state->is_quantized() != quantized_ || (!quantized_ && state->dtype != DType::kFloat32) ||
@@ -80,11 +93,21 @@ class Lstm {
                      NameOf(state->dtype), NameOf(input->dtype));
     if (!quantized_) return {};
     input_scale_ = static_cast<double>(input->quantization.scales[0]);
-    if (!projects_) return {};
-    DEPUTY_ASSIGN_OR_RETURN(const TensorIndex hidden, op_.Intermediate(kHidden));
-    DEPUTY_ASSIGN_OR_RETURN(hidden_info_, op_.tensors.Info(hidden));
-    if (!hidden_info_->is_quantized() || hidden_info_->quantization.per_axis())
+    return ReadHidden();
+  }
+
+  // What the output is rounded to before the projection. Without one that is the state, unless the file says otherwise.
+  Status ReadHidden() {
+    hidden_info_ = state_infos_[0];
+    const Result<TensorIndex> tensor = op_.Intermediate(kHidden);
+    const Result<const TensorInfo*> info =
+        tensor.ok() ? op_.tensors.Info(*tensor) : Result<const TensorInfo*>(tensor.status());
+    if (info.ok() && (*info)->is_quantized() && !(*info)->quantization.per_axis()) {
+      hidden_info_ = *info;
+    } else if (projects_) {
+      DEPUTY_RETURN_IF_ERROR(info.status());
       return Error(StatusCode::kModel, "the intermediate tensor before the projection must be quantized per tensor");
+    }
     return {};
   }
 
@@ -216,10 +239,14 @@ class Lstm {
         body.inputs.push_back(before[i]);
       }
       const int64_t batch = dims[static_cast<size_t>(1 - time_axis)];
-      const ValueId x = body.AddValue("input", {DType::kFloat32, true, {batch, dims[2]}});
+      const DType dtype = in_integers_ ? input_info_->dtype : DType::kFloat32;
+      const ValueId x = body.AddValue("input", {dtype, true, {batch, dims[2]}});
       body.inputs.push_back(x);
-      Step step{*this, scope, scope.emit};
-      DEPUTY_ASSIGN_OR_RETURN(after, step.Write(x, before));
+      if (in_integers_) {
+        DEPUTY_ASSIGN_OR_RETURN(after, InIntegers().Step(scope.emit, x, before));
+      } else {
+        DEPUTY_ASSIGN_OR_RETURN(after, (Step{*this, scope, scope.emit}.Write(x, before)));
+      }
       DEPUTY_ASSIGN_OR_RETURN(const ValueId out, scope.emit.Emit(OpKind::kIdentity, {after[0]}));
       body.outputs = {after[0], after[1], out};
     }
@@ -369,9 +396,11 @@ class Lstm {
   const Operation& op_;
   const fb::SequenceLstmOptions* options_ = nullptr;
   bool coupled_ = false, projects_ = false, normalizes_ = false, quantized_ = false, made_is_stored_ = false;
+  bool in_integers_ = false;
   Extents extents_;
   double input_scale_ = 0;
-  const TensorInfo* hidden_info_ = nullptr;  // the projected output of a quantized layer
+  const TensorInfo* input_info_ = nullptr;
+  const TensorInfo* hidden_info_ = nullptr;  // the output of a quantized layer before the projection
   std::array<VariableId, 2> state_variables_{};
   std::array<const TensorInfo*, 2> state_infos_{};
   ValueId input_ = kNone;

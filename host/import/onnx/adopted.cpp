@@ -1,0 +1,96 @@
+#include "import/onnx/adopted.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/printable.hpp"
+
+namespace deputy::host::onnx_import {
+namespace {
+
+constexpr std::string_view kClassical = "ai.onnx.ml";
+constexpr int kMostListed = 20;
+
+const pb::AttributeProto* Find(const pb::NodeProto& node, std::string_view name) {
+  const auto found = std::find_if(node.attribute().begin(), node.attribute().end(),
+                                  [&](const pb::AttributeProto& it) { return it.name() == name; });
+  return found == node.attribute().end() ? nullptr : &*found;
+}
+
+// "0: 'setosa', 1: 'virginica'"
+std::string Listed(const pb::NodeProto& node, std::string_view ints) {
+  std::vector<std::string> labels;
+  if (const pb::AttributeProto* strings = Find(node, "classlabels_strings"))
+    for (const std::string& label : strings->strings()) labels.push_back("'" + Printable(label, 40) + "'");
+  if (const pb::AttributeProto* numbers = Find(node, ints); labels.empty() && numbers != nullptr)
+    for (const int64_t label : numbers->ints()) labels.push_back(std::to_string(label));
+  std::string text;
+  for (size_t i = 0; i < labels.size() && i < kMostListed; ++i)
+    text += fmt::format("{}{}: {}", i == 0 ? "" : ", ", i, labels[i]);
+  if (labels.size() > kMostListed) text += fmt::format(" and {} more", labels.size() - kMostListed);
+  return text;
+}
+
+bool IsClassifier(const pb::NodeProto& node) {
+  return node.domain() == kClassical && (node.op_type() == "LinearClassifier" || node.op_type() == "SVMClassifier" ||
+                                         node.op_type() == "TreeEnsembleClassifier");
+}
+
+}  // namespace
+
+std::optional<Adopted> AdoptedAs(std::string_view domain, std::string_view op_type, int32_t opset) {
+  if (domain == kClassical && op_type == "ZipMap") return Adopted{OpKind::kIdentity, 1, false};
+  if (!domain.empty()) return std::nullopt;
+  if (op_type == "DynamicSlice") return Adopted{OpKind::kSlice, 10, true};
+  if (op_type == "MemcpyFromHost" || op_type == "MemcpyToHost") return Adopted{OpKind::kIdentity, 1, false};
+  if (op_type == "ThresholdedRelu" && opset < 10) return Adopted{OpKind::kThresholdedRelu, 10, true};
+  if (IsFormerMeanVariance(domain, op_type, opset)) return Adopted{OpKind::kMeanVarianceNormalization, 9, false};
+  return std::nullopt;
+}
+
+bool IsFormerMeanVariance(std::string_view domain, std::string_view op_type, int32_t opset) {
+  return domain.empty() && op_type == "MeanVarianceNormalization" && opset < 9;
+}
+
+Status AddMeanVariance(Graph& graph, Node node, const pb::NodeProto& proto) {
+  if (node.inputs.size() != 1 || node.outputs.size() != 1 || node.inputs[0] == kNone || node.outputs[0] == kNone)
+    return Error(StatusCode::kModel, "must have one input and one output");
+  const auto says = [&](std::string_view name, bool otherwise) {
+    const pb::AttributeProto* const attribute = Find(proto, name);
+    return attribute == nullptr ? otherwise : attribute->i() != 0;
+  };
+  std::vector<int64_t> axes{0, 2, 3};
+  if (says("across_channels", false)) axes = {0, 1, 2, 3};
+  if (says("normalize_variance", true)) {
+    node.primitive = PrimitiveBuilder("", "MeanVarianceNormalization", 9).Set("axes", axes).Finish();
+    graph.nodes.push_back(std::move(node));
+    return {};
+  }
+  Node mean = node;
+  if (!mean.name.empty()) mean.name += "/mean";
+  mean.primitive = PrimitiveBuilder("", "ReduceMean", 1).Set("axes", axes).Set("keepdims", int64_t{1}).Finish();
+  mean.outputs = {graph.AddValue(graph.values[node.outputs[0]].name + "/mean")};
+  node.primitive = PrimitiveBuilder("", "Sub", 7).Finish();
+  node.inputs.push_back(mean.outputs[0]);
+  graph.nodes.push_back(std::move(mean));
+  graph.nodes.push_back(std::move(node));
+  return {};
+}
+
+bool IsZipMap(const pb::NodeProto& node) { return node.domain() == kClassical && node.op_type() == "ZipMap"; }
+
+std::optional<std::string> NoteOn(const pb::NodeProto& node) {
+  if (node.output_size() == 0 || node.output(0).empty()) return std::nullopt;
+  const std::string output = Printable(node.output(0), 100);
+  if (IsZipMap(node))
+    return fmt::format("output '{}' is the tensor of scores of which ZipMap makes maps; its columns are {}", output,
+                       Listed(node, "classlabels_int64s"));
+  const pb::AttributeProto* const strings = Find(node, "classlabels_strings");
+  if (!IsClassifier(node) || strings == nullptr || strings->strings().empty()) return std::nullopt;
+  return fmt::format("output '{}' has the numbers of the labels instead of their texts: {}", output, Listed(node, ""));
+}
+
+}  // namespace deputy::host::onnx_import

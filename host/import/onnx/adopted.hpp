@@ -1,0 +1,35 @@
+// Operators that are read as others: experimental ones of old files, those that ONNX Runtime's optimizer leaves behind,
+// and ZipMap, whose maps are no values of a graph.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "graph/graph.hpp"
+#include "import/onnx/proto.hpp"
+
+namespace deputy::host::onnx_import {
+
+struct Adopted {
+  OpKind kind;
+  int32_t since;
+  bool keeps_attributes;
+};
+
+// Nothing for an operator that is read as itself.
+std::optional<Adopted> AdoptedAs(std::string_view domain, std::string_view op_type, int32_t opset);
+
+// MeanVarianceNormalization before opset 9, whose attributes are `across_channels` and `normalize_variance` instead of
+// axes. AddMeanVariance adds the nodes that compute what `node`, which has the operands of `proto`, does.
+bool IsFormerMeanVariance(std::string_view domain, std::string_view op_type, int32_t opset);
+Status AddMeanVariance(Graph& graph, Node node, const pb::NodeProto& proto);
+
+bool IsZipMap(const pb::NodeProto& node);
+
+// A metadata entry that says which output is not what the model declares, or nothing: the scores of a ZipMap, and the
+// labels of a classifier that are strings.
+std::optional<std::string> NoteOn(const pb::NodeProto& node);
+
+}  // namespace deputy::host::onnx_import
