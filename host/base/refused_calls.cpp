@@ -16,8 +16,9 @@
 #include <chrono>
 #include <cstring>
 #include <new>
-#include <system_error>
 #include <utility>
+
+#include "base/thread.hpp"
 
 namespace deputy::host {
 namespace {
@@ -48,11 +49,10 @@ bool IsOfOwnThread(const std::string& call, const seccomp_notif& notice) {
 }  // namespace
 
 RefusedCalls::RefusedCalls(Descriptor socket) : socket_(std::move(socket)), stop_(eventfd(0, EFD_CLOEXEC)) {
-  try {
-    if (stop_.get() >= 0) thread_ = std::thread([this] { Serve(); });
-  } catch (const std::system_error&) {  // no thread: the worker is told by the end of the socket
-  }
-  if (!thread_.joinable()) socket_.Replace(-1);
+  if (stop_.get() >= 0)
+    if (Result<std::thread> started = StartThread([this] { Serve(); }); started.ok())
+      thread_ = std::move(started).value();
+  if (!thread_.joinable()) socket_.Replace(-1);  // which tells the worker
 }
 
 RefusedCalls::~RefusedCalls() {

@@ -3,12 +3,15 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <exception>
+#include <cmath>
+#include <optional>
 #include <utility>
 
 #include "base/cancellation.hpp"
+#include "base/cpu_quota.hpp"
 #include "base/log.hpp"
 #include "base/spin.hpp"
+#include "base/thread.hpp"
 
 namespace deputy::host {
 namespace {
@@ -49,21 +52,24 @@ void RunPieces(CancellationScope& scope, FunctionRef<void(int64_t, int64_t)> fn,
 uint32_t AvailableCpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return std::max(1u, std::thread::hardware_concurrency());
-  return static_cast<uint32_t>(std::max(1, CPU_COUNT(&set)));
+  uint32_t cpus = std::thread::hardware_concurrency();
+  if (sched_getaffinity(0, sizeof set, &set) == 0) cpus = static_cast<uint32_t>(CPU_COUNT(&set));
+  // Threads beyond a quota use up the time of the others, and all of them wait for the next period.
+  if (const std::optional<double> quota = CpuQuota())
+    cpus = static_cast<uint32_t>(std::min<double>(cpus, std::ceil(*quota)));
+  return std::max(1u, cpus);
 }
 
 ThreadPool::ThreadPool(uint32_t threads) {
   if (threads == 0) threads = AvailableCpus();
   workers_.reserve(threads - 1);
   for (uint32_t i = 1; i < threads; ++i) {
-    try {
-      workers_.emplace_back([this, i] { Work(i); });
-    } catch (const std::exception& error) {
-      Log(LogLevel::kWarning, "{} of {} threads are used, because no further one can be started: {}", i, threads,
-          error.what());
+    Result<std::thread> worker = StartThread([this, i] { Work(i); });
+    if (!worker.ok()) {
+      Log(LogLevel::kWarning, "{} of {} threads are used: {}", i, threads, worker.status().message());
       break;
     }
+    workers_.push_back(std::move(worker).value());
   }
 }
 

@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,6 +24,7 @@
 #include "cli/shape_text.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
+#include "cli/thread.hpp"
 #include "cli/timing.hpp"
 #include "deputy/model.hpp"
 #include "deputy/output_file.hpp"
@@ -138,16 +138,13 @@ Status RunSessions(std::vector<Runner>& runners, const std::vector<Tensor>& inpu
   }
   Runner::Clock::time_point begin;
   std::barrier start(static_cast<std::ptrdiff_t>(runners.size()), [&]() noexcept { begin = Runner::Clock::now(); });
-  std::vector<std::thread> threads;
-  for (uint32_t i = 0; i < runners.size(); ++i)
-    threads.emplace_back([&, i] {
-      Runner& runner = runners[i];
-      runner.status = runner.WarmUp(inputs, i == 0 ? warmup : warmup + 1);  // the first one has run already
-      if (!runner.status.ok()) failed = true;
-      start.arrive_and_wait();
-      if (!failed) runner.Run(inputs, i, limit, begin, failed);
-    });
-  for (std::thread& thread : threads) thread.join();
+  DEPUTY_RETURN_IF_ERROR(RunOnThreads(runners.size(), [&](size_t i) {
+    Runner& runner = runners[i];
+    runner.status = runner.WarmUp(inputs, i == 0 ? warmup : warmup + 1);  // the first one has run already
+    if (!runner.status.ok()) failed = true;
+    start.arrive_and_wait();
+    if (!failed) runner.Run(inputs, static_cast<uint32_t>(i), limit, begin, failed);
+  }));
   for (const Runner& runner : runners) DEPUTY_RETURN_IF_ERROR(runner.status);
   return {};
 }

@@ -55,8 +55,10 @@ struct RunOptions {
 
 struct Timed {
   FirstRun first;
-  std::vector<uint64_t> run_ns;   // of the runs after the first, if there are any, else of the first
-  DelegateTimes delegate_ns;      // host time, sum of these runs
+  std::vector<uint64_t> run_ns;  // of the runs after the first, if there are any, else of the first
+  DelegateTimes delegate_ns;     // host time, sum of these runs
+  DelegateTimes ran_nodes;       // nodes of the last run
+  std::vector<Incident> incidents;
   PlacementReport before, after;  // device time is their difference
 };
 
@@ -74,6 +76,7 @@ Status RunTimed(Session& session, const std::vector<Tensor>& inputs, uint32_t re
   const FirstRunWatch watch;
   DEPUTY_RETURN_IF_ERROR(session.Predict(inputs, &outputs));
   timed.first = watch.Stop();
+  timed.incidents = session.statistics().incidents;
   if (repeat == 1) {
     timed.run_ns = {session.statistics().total_ns};
     timed.delegate_ns = session.statistics().delegate_ns;
@@ -85,7 +88,10 @@ Status RunTimed(Session& session, const std::vector<Tensor>& inputs, uint32_t re
     DEPUTY_RETURN_IF_ERROR(session.Predict(inputs, &outputs));
     timed.run_ns.push_back(session.statistics().total_ns);
     AddTimes(timed.delegate_ns, session.statistics().delegate_ns);
+    const std::vector<Incident>& more = session.statistics().incidents;
+    timed.incidents.insert(timed.incidents.end(), more.begin(), more.end());
   }
+  timed.ran_nodes = session.statistics().delegate_nodes;
   ClearProgress();
   DEPUTY_ASSIGN_OR_RETURN(timed.after, session.DelegateShares());
   if (repeat == 1 && timed.first.measured != 0) {
@@ -114,7 +120,7 @@ Shown TimeTable(const Timed& timed, const Terminal& terminal) {
     std::string device_time;
     if (delegate.has_device && d < timed.before.delegates.size())
       device_time = DurationText((delegate.device.busy_ns - timed.before.delegates[d].device.busy_ns) / runs);
-    table.AddRow({delegate.name, CountText(delegate.nodes), CountText(delegate.multiply_adds),
+    table.AddRow({delegate.name, CountText(TimeOf(timed.ran_nodes, delegate.name)), CountText(delegate.multiply_adds),
                   ShareText(delegate.multiply_adds, report.multiply_adds), DurationText(host_ns), device_time,
                   delegate.has_device ? ClockSentence(delegate.device) : ""});
   }
@@ -341,7 +347,8 @@ int RunRun(const RunOptions& options) {
   exit_status = CompareAll(*expected, model.outputs(), outputs, options.tolerance, traits, bound->assumed, comparisons);
   if (options.json && exit_status <= kNo)
     PrintJson(ToJson(RunResult{options.model, model.inputs(), model.outputs(), *bound, outputs, timed.run_ns,
-                               timed.delegate_ns, timed.before, timed.after, comparisons, *top}));
+                               timed.delegate_ns, timed.ran_nodes, timed.before, timed.after, comparisons, *top,
+                               timed.incidents, model.Health().degraded}));
   return exit_status;
 }
 

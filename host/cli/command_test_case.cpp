@@ -56,7 +56,7 @@ void PrintLine(const CaseResult& result, const Terminal& terminal) {
                       : result.verdict == CaseVerdict::kFail ? Paint::kBad
                                                              : Paint::kDim;
   Print("{}  {}  {}{}\n", terminal.Paint(paint, NameOf(result.verdict)), result.name, result.detail, Share(result));
-  std::fflush(stdout);
+  FlushOutput();
 }
 
 Json JsonOf(const CaseResult& result, const std::string& folder) {

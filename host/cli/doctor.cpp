@@ -51,22 +51,6 @@ std::vector<fs::path> FilesIn(const fs::path& folder) {
   return files;
 }
 
-// CPUs that this process may use, by its affinity and by the quota of its control group.
-unsigned UsableCpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  unsigned cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<unsigned>(CPU_COUNT(&set)) : 1;
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  uint64_t period = 0;
-  if (file >> quota >> period && quota != "max" && period != 0) {
-    uint64_t time = 0;
-    std::from_chars(quota.data(), quota.data() + quota.size(), time);
-    cpus = std::min(cpus, static_cast<unsigned>(std::max<uint64_t>(1, (time + period - 1) / period)));
-  }
-  return cpus;
-}
-
 unsigned NumberIn(const std::string& text) {
   unsigned number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -98,7 +82,7 @@ void CheckDevice(const DeviceUse& use, HealthChecks& checks) {
 }
 
 void CheckThreads(const DelegateListing& opened, HealthChecks& checks) {
-  const unsigned cpus = UsableCpus();
+  const unsigned cpus = DescribeInstallation().cpus;
   std::vector<std::string> parts = {fmt::format("{} for {}", Plural(opened.threads, "thread"), Plural(cpus, "CPU"))};
   bool too_many = opened.threads > cpus;
   for (const DelegateReport& delegate : opened.delegates)
@@ -261,8 +245,23 @@ void CheckEnvironment(const PluginListing& plugins, HealthChecks& checks) {
       if (plugin.accepted && !value.empty() && name + "=" + value != wish)
         warn(name + "=" + value, ("the plugin " + plugin.id + " wants " + wish).c_str(), "leave the variable unset");
     }
+  // The first one that is loaded into a process sets the variable for all.
+  std::map<std::string, std::pair<std::string, std::string>> wanted;  // by name: the wish, and the plugin
+  for (const PluginReport& plugin : plugins.plugins)
+    for (const std::string& wish : plugin.environment) {
+      const bool is_used =
+          plugin.accepted && std::any_of(plugin.delegates.begin(), plugin.delegates.end(),
+                                         [](const auto& delegate) { return !delegate.used_by.empty(); });
+      if (!is_used) continue;
+      const auto [first, is_new] = wanted.try_emplace(wish.substr(0, wish.find('=')), wish, plugin.id);
+      if (!is_new && first->second.first != wish)
+        AddWarning(checks, "environment",
+                   fmt::format("the plugin {} wants {}, and {} wants {}: in one process both get one value",
+                               first->second.second, first->second.first, plugin.id, wish),
+                   "set the variable yourself, or 'isolation: process' for one of them");
+    }
   const std::string threads = value_of("OMP_NUM_THREADS");
-  if (NumberIn(threads) > UsableCpus())
+  if (NumberIn(threads) > DescribeInstallation().cpus)
     warn("OMP_NUM_THREADS=" + threads, "more threads than CPUs", "leave the variable unset");
   for (const char* name : {"OMP_WAIT_POLICY", "KMP_BLOCKTIME"}) {
     const std::string value = value_of(name);

@@ -135,6 +135,7 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   deputy::cli::OpenStandardStreams();
+  deputy::cli::MoveOutputAside();
   deputy::RemoveUnfinishedFilesOnSignals();
   std::setlocale(LC_CTYPE, "");  // the terminal's character set; numbers keep their point
   // Output is written before a plugin that is being closed can end the process.

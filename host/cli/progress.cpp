@@ -66,9 +66,12 @@ class ProgressLine {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread([this] { Run(); }).detach();
+    try {
+      std::thread([this] { Run(); }).detach();
+      running_ = true;
+    } catch (const std::exception&) {  // no further thread: nothing is drawn, and the work goes on
+    }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    running_ = true;
   }
 
   [[noreturn]] void Run() {

@@ -38,7 +38,8 @@ Json ToJson(const RunResult& result) {
   for (size_t d = 0; d < result.after.delegates.size(); ++d) {
     const DelegateReport& delegate = result.after.delegates[d];
     Json json = {{"name", delegate.name},
-                 {"nodes", delegate.nodes},
+                 {"nodes", TimeOf(result.ran_nodes, delegate.name)},
+                 {"placed_nodes", delegate.nodes},
                  {"partitions", delegate.partitions},
                  {"multiply_adds", delegate.multiply_adds},
                  {"host_time_ns", TimeOf(result.delegate_ns, delegate.name) / runs},
@@ -62,6 +63,15 @@ Json ToJson(const RunResult& result) {
                {"multiply_adds", result.after.multiply_adds},
                {"delegates", std::move(delegates)},
                {"expected", std::move(comparisons)}};
+  Json incidents = Json::array();
+  for (const Incident& incident : result.incidents)
+    incidents.push_back({{"delegate", incident.delegate},
+                         {"partition", incident.partition},
+                         {"nodes", incident.nodes},
+                         {"failure", incident.failure},
+                         {"taken_over", incident.taken_over}});
+  json["incidents"] = std::move(incidents);
+  json["degraded"] = result.degraded;
   if (!result.top.empty()) json["top"] = ToJson(result.top);
   return json;
 }

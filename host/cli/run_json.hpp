@@ -28,9 +28,12 @@ struct RunResult {
   const std::vector<Tensor>& outputs;
   const std::vector<uint64_t>& run_ns;
   const DelegateTimes& delegate_ns;  // sum of all runs
+  const DelegateTimes& ran_nodes;    // nodes of the last run
   const PlacementReport &before, &after;
   const std::vector<Comparison>& comparisons;
   const std::vector<TopRow>& top;  // of --top
+  const std::vector<Incident>& incidents;
+  bool degraded;
 };
 
 Json ToJson(const RunResult& result);

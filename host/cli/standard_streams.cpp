@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <iostream>
 #include <string>
 
 #include "cli/exit_code.hpp"
@@ -15,17 +14,17 @@
 namespace deputy::cli {
 namespace {
 
-int first_failure = 0;  // errno of the first PrintOnStdout that failed
+int first_failure = 0;            // errno of the first PrintOnStdout that failed
+std::FILE* own_output = nullptr;  // null: stdout itself
 
 // Zero if all output was written, otherwise errno; EIO if it is unknown.
 int LostOutput() {
   if (first_failure != 0) return first_failure;
   errno = 0;
-  std::cout.flush();  // the program prints only with stdio, plugins may use cout
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || std::cout.fail()) return errno != 0 ? errno : EIO;
-  // Some file systems report a lack of space only when a file is closed. stdout itself stays open: plugins may still
-  // print while they are closed.
-  const int copy = dup(STDOUT_FILENO);
+  if (std::fflush(OwnOutput()) != 0 || std::ferror(OwnOutput()) != 0) return errno != 0 ? errno : EIO;
+  // Some file systems report a lack of space only when a file is closed. The stream itself stays open: a plugin that is
+  // being closed may end the program with an error, which is printed.
+  const int copy = dup(fileno(OwnOutput()));
   return copy >= 0 && close(copy) != 0 ? errno : 0;
 }
 
@@ -40,10 +39,27 @@ void OpenStandardStreams() {
   }
 }
 
+void MoveOutputAside() {
+  constexpr int kFirst = 10;  // beyond those that shells and tests give programs
+  const int copy = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, kFirst);
+  if (copy < 0) return;
+  own_output = fdopen(copy, "w");
+  if (own_output == nullptr) {  // a stdout that is closed, or open for reading: printing on it fails
+    close(copy);
+    return;
+  }
+  std::setvbuf(own_output, nullptr, _IOLBF, BUFSIZ);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+std::FILE* OwnOutput() { return own_output == nullptr ? stdout : own_output; }
+
+void FlushOutput() { std::fflush(OwnOutput()); }
+
 void PrintOnStdout(std::string_view text) {
   ClearProgress();
   errno = 0;
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() || first_failure != 0) return;
+  if (std::fwrite(text.data(), 1, text.size(), OwnOutput()) == text.size() || first_failure != 0) return;
   first_failure = errno != 0 ? errno : EIO;
 }
 

@@ -131,7 +131,7 @@ Shown Terminal::Paint(cli::Paint paint, std::string_view text) const {
 
 Terminal TerminalOf(std::FILE* stream) {
   Terminal terminal;
-  const int descriptor = fileno(stream);
+  const int descriptor = fileno(stream == stdout ? OwnOutput() : stream);
   terminal.tty = isatty(descriptor) == 1;
   terminal.colour = ShowsColours(terminal.tty);
   const char* charset = nl_langinfo(CODESET);

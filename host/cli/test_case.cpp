@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <optional>
 #include <system_error>
-#include <thread>
 
 #include "cli/element.hpp"
 #include "cli/shape_text.hpp"
+#include "cli/thread.hpp"
 #include "deputy/model.hpp"
 #include "deputy/tensor_file.hpp"
 
@@ -268,15 +268,18 @@ CaseResult RunSets(const Model& model, Session& session, const CaseOptions& opti
 CaseResult RunAtOnce(const Model& model, std::vector<Session>& sessions, const CaseOptions& options,
                      const std::vector<fs::path>& sets, const CaseResult& result) {
   std::vector<CaseResult> results(sessions.size());
-  std::vector<std::thread> threads;
-  for (size_t i = 0; i < sessions.size(); ++i)
-    threads.emplace_back([&, i] {
-      std::vector<fs::path> order;
-      for (size_t k = 0; k <= sets.size(); ++k) order.push_back(sets[(i + k) % sets.size()]);
-      if (model.has_states()) order = sets;
-      results[i] = RunSets(model, sessions[i], options, order, result);
-    });
-  for (std::thread& thread : threads) thread.join();
+  const Status started = RunOnThreads(sessions.size(), [&](size_t i) {
+    std::vector<fs::path> order;
+    for (size_t k = 0; k <= sets.size(); ++k) order.push_back(sets[(i + k) % sets.size()]);
+    if (model.has_states()) order = sets;
+    results[i] = RunSets(model, sessions[i], options, order, result);
+  });
+  if (!started.ok()) {
+    results[0] = result;
+    results[0].verdict = CaseVerdict::kFail;
+    results[0].detail = started.ToString();
+    return results[0];
+  }
   const auto bad = std::find_if(results.begin(), results.end(),
                                 [](const CaseResult& one) { return one.verdict != CaseVerdict::kPass; });
   CaseResult chosen = std::move(bad != results.end() ? *bad : results[0]);

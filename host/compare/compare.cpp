@@ -27,6 +27,16 @@ bool Rounds(std::string_view domain, std::string_view op_type) {
           std::find(kRounding.begin(), kRounding.end(), op_type) != kRounding.end());
 }
 
+// The unit in the last place of 1; 0 for a type that narrows nothing.
+double UnitOf(DType type) {
+  switch (type) {
+    case DType::kFloat32: return std::ldexp(1.0, -23);
+    case DType::kFloat16: return std::ldexp(1.0, -10);
+    case DType::kBFloat16: return std::ldexp(1.0, -7);
+    default: return 0;
+  }
+}
+
 double LargestMagnitude(const Tensor& tensor) {
   double largest = 0;
   for (int64_t i = 0; i < tensor.element_count(); ++i) {
@@ -105,6 +115,10 @@ std::string DescribeMismatch(const Comparison& comparison) {
                      comparison.worst_allowed);
 }
 
+void ModelTraits::AddPrecision(DType type) {
+  if (UnitOf(type) > UnitOf(computes_in)) computes_in = type;
+}
+
 void ModelTraits::Add(std::string_view domain, std::string_view op_type, std::string_view name) {
   static constexpr std::array<std::string_view, 6> kDrawing = {
       "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
@@ -126,6 +140,11 @@ Tolerance ToleranceFor(const ToleranceSettings& given, DType output, const Model
     tolerance.outliers = 1e-2;
     if (IsFloating(output)) tolerance.step_scale = 1.0 / 16;
     if (output == DType::kInt8 || output == DType::kUint8) tolerance.step = 1;
+  }
+  const double unit = std::max(UnitOf(given.computes_in), UnitOf(model.computes_in));
+  if (IsFloating(output) && unit > UnitOf(output)) {
+    tolerance.rtol = std::max(tolerance.rtol, 16 * unit);
+    tolerance.atol_scale = std::max(tolerance.atol_scale, (model.is_network() ? 64 : 16) * unit);
   }
   tolerance.rtol = given.rtol.value_or(tolerance.rtol);
   tolerance.atol = given.atol.value_or(tolerance.atol);

@@ -71,7 +71,7 @@ enum class OnFailure { kNext, kFail };
 enum class Isolation { kAuto, kInProcess, kProcess };
 enum class Precision { kOwn, kFloat32, kFloat16, kBfloat16 };
 enum class Policy { kPriority, kCost, kMeasured };
-enum class VerifyWhen { kNever, kFirstRun, kAlways };
+enum class VerifyWhen { kAuto, kNever, kFirstRun, kAlways };
 
 struct PluginsConfig {
   // Each absolute (relative ones were resolved against the folder of their file) or beginning with "$deputy".
@@ -103,7 +103,7 @@ struct DelegateRules {
 
 // The comparison of a delegate's results with the CPU's. Tolerances that are not given follow from element types.
 struct VerifyConfig {
-  Setting<VerifyWhen> when{VerifyWhen::kNever, {}};
+  Setting<VerifyWhen> when{VerifyWhen::kAuto, {}};
   Setting<int64_t> every;  // 0: not given; n: the first run of a session and each n-th after it
   Setting<std::optional<double>> rtol, atol, atol_scale, outliers;
   Setting<OnFailure> on_mismatch{OnFailure::kNext, {}};
@@ -167,6 +167,7 @@ struct PassesConfig {
 
 struct ModelsConfig {
   Setting<bool> map_files{true};
+  Setting<int64_t> plans{16};
   bool operator==(const ModelsConfig&) const = default;
 };
 

@@ -162,7 +162,11 @@ void VisitDelegate(V& v, D& d) {
       Key{"verify", "comparison of the delegate's results with the CPU's; a single word is its key 'when'",
           "first_run"},
       d.verify.when, [&] {
-        v.Choice(Key{"when", "which runs of a partition are compared with the CPU", "first_run"}, d.verify.when);
+        v.Choice(Key{"when",
+                     "which runs of a partition are compared with the CPU; auto: first_run for a plugin that no lock "
+                     "lists, else never",
+                     "first_run"},
+                 d.verify.when);
         v.Integer(Key{"every", "also compares every n-th run after the first of a session", "100"}, d.verify.every,
                   {1, 1000000000});
         v.Real(Key{"rtol", "relative tolerance; by default it follows from the element type", "1e-2"}, d.verify.rtol,
@@ -260,12 +264,18 @@ void VisitConfig(V& v, C& c) {
                 "[{ops: Resize, avoid: onednn}]"},
             c.placement.rules, [&](auto& rule) { VisitPlacementRule(v, rule); });
   });
-  v.Group(Key{"models", "the files of models"}, [&] {
+  v.Group(Key{"models", "the files of models, and what is kept of them"}, [&] {
     v.Flag(Key{"map_files",
                "true: weights are read from the files, which must not change while the model is in use; false: from a "
                "copy in memory",
                "false"},
            c.models.map_files);
+    v.Integer(
+        Key{"plans",
+            "most sets of input shapes for which a model keeps its plan, with the weights that delegates converted "
+            "for them; beyond it the plan that was not used for longest is made anew when its shapes return",
+            "64"},
+        c.models.plans, {1, 4096});
   });
   v.Group(Key{"passes", "passes over the graph before it is partitioned; see passes.md"}, [&] {
 #define DEPUTY_PASS(name, key, text) v.Flag(Key{#key, text, "false"}, c.passes.key);

@@ -37,7 +37,7 @@ delegates: []
 cpu: {threads: auto}
 fallback: cpu
 placement: {policy: priority, budget: 1s, margin: 3%}
-models: {map_files: true}
+models: {map_files: true, plans: 16}
 passes: {fold_budget: 16MB}
 limits: {loop_steps: 100000000, timeout: 0ms, memory: 0B}
 cache: {dir: auto, max: 512MB}
@@ -96,7 +96,10 @@ void ConfigLoader::AddDropIns(const fs::path& folder) {
       early_warnings_.push_back({{path.string(), 0, 0}, "is not read: its name does not end in .yaml"});
   }
   if (error) return AddUnreadable(folder.string(), "cannot list: " + error.message());
-  for (const fs::path& path : found) AddFile(path);
+  for (const fs::path& path : found) {
+    AddFile(path);
+    if (!layers_.empty()) layers_.back().is_drop_in = true;
+  }
 }
 
 void ConfigLoader::AddText(std::string name, std::string_view text, const fs::path& base) {
@@ -153,6 +156,7 @@ Result<Config> ConfigLoader::Finish() {
 
 Result<Config> ConfigLoader::Merge() {
   problems_.clear();
+  notes_.clear();
   warnings_ = early_warnings_;
   unshown_ = 0;
 
@@ -181,10 +185,31 @@ void ConfigLoader::MergeFiles(YamlNode& merged) {
     if (readable) {
       // Only to report problems: a later layer may hide a wrong value.
       (void)ReadConfig(*layer.root, LayerKind::kFile, bases_, found);
-      MergeLayer(merged, *layer.root, NewDelegates::kWelcome, found, elsewhere_);
+      YamlNode root = *layer.root;
+      AddLowerPaths(merged, root);
+      const std::vector<std::string> before = DelegateNames(merged);
+      MergeLayer(merged, std::move(root), NewDelegates::kWelcome, found, elsewhere_);
+      if (layer.is_drop_in) NotePlaces(*layer.root, before, DelegateNames(merged));
     }
     all_readable_ = all_readable_ && readable;
     Keep(found);
+  }
+}
+
+void ConfigLoader::NotePlaces(const YamlNode& layer, const std::vector<std::string>& before,
+                              const std::vector<std::string>& after) {
+  const YamlEntry* delegates = layer.Find("delegates");
+  if (delegates == nullptr || before.empty()) return;
+  for (const YamlNode& delegate : delegates->value.items) {
+    const YamlEntry* name = delegate.Find("name");
+    if (name == nullptr || delegate.Find("before") != nullptr) continue;
+    if (std::find(before.begin(), before.end(), name->value.text) != before.end()) continue;
+    const auto place = std::find(after.begin(), after.end(), name->value.text);
+    if (place == after.end() || place == after.begin()) continue;
+    notes_.push_back({name->value.at, fmt::format("{} has no 'before', and so is number {} of {} delegates, after {}: "
+                                                  "'before: {}' places it first",
+                                                  Quoted(name->value.text), place - after.begin() + 1, after.size(),
+                                                  Quoted(*(place - 1)), after.front())});
   }
 }
 

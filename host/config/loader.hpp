@@ -54,6 +54,8 @@ class ConfigLoader {
   // a Config.
   const std::vector<Problem>& problems() const { return problems_; }
   const std::vector<Problem>& warnings() const { return warnings_; }
+  // Where the entries of drop-ins stand that do not say it.
+  const std::vector<Problem>& notes() const { return notes_; }
   // After a Finish that failed: the values without problems, so that further checks can report theirs at the same time.
   const Config& readable() const { return readable_; }
   // Whether every file was YAML of this version, so that all names of delegates are known.
@@ -68,6 +70,7 @@ class ConfigLoader {
     std::string source;
     std::optional<YamlNode> root;  // empty if it could not be read; `problems` says why
     Problems problems;
+    bool is_drop_in = false;
   };
   struct PendingSetting {
     std::string source, path, value;
@@ -82,6 +85,8 @@ class ConfigLoader {
   void MergeFiles(YamlNode& merged);
   void MergeSettings(YamlNode& merged, const std::vector<PendingSetting>& settings);
   void Keep(const Problems& found);
+  // Notes for the entries of a drop-in; `before` and `after` are the names without and with it.
+  void NotePlaces(const YamlNode& layer, const std::vector<std::string>& before, const std::vector<std::string>& after);
   Status Report() const;
 
   std::vector<Layer> layers_;
@@ -90,7 +95,7 @@ class ConfigLoader {
   BaseFolders bases_;
   Config readable_;
   std::vector<std::filesystem::path> files_;
-  std::vector<Problem> problems_, warnings_, early_warnings_;
+  std::vector<Problem> problems_, warnings_, early_warnings_, notes_;
   size_t unshown_ = 0;
   bool all_readable_ = true;
   bool out_of_memory_ = false;

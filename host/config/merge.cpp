@@ -231,6 +231,28 @@ void FlattenOptions(YamlNode& layer, Problems& problems) {
   }
 }
 
+void AddLowerPaths(const YamlNode& merged, YamlNode& layer) {
+  const YamlEntry* lower = merged.Find("plugins");
+  YamlNode* upper = layer.kind == YamlNode::Kind::kMap ? Child(layer, "plugins") : nullptr;
+  if (lower == nullptr || upper == nullptr || upper->kind != YamlNode::Kind::kMap) return;
+  const YamlEntry* under = lower->value.Find("paths");
+  YamlNode* over = Child(*upper, "paths");
+  if (under == nullptr || over == nullptr) return;
+  if (over->kind == YamlNode::Kind::kScalar) {
+    YamlNode list;
+    list.kind = YamlNode::Kind::kList;
+    list.at = over->at;
+    list.items.push_back(std::move(*over));
+    *over = std::move(list);
+  }
+  if (over->kind != YamlNode::Kind::kList || over->items.empty()) return;
+  const auto add = [&](const YamlNode& path) {
+    if (path.at.source != Origin().source) over->items.push_back(path);
+  };
+  if (under->value.kind == YamlNode::Kind::kScalar) add(under->value);
+  for (const YamlNode& path : under->value.items) add(path);
+}
+
 void MergeLayer(YamlNode& merged, YamlNode layer, NewDelegates new_delegates, Problems& problems,
                 const Elsewhere& elsewhere) {
   // Anything but a mapping, or a list under 'delegates', is the schema's to refuse.

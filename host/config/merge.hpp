@@ -22,6 +22,10 @@ enum class NewDelegates {
 // For a name of an entry that no layer has: the layer to add, as the end of a message, or nothing.
 using Elsewhere = std::function<std::string(const std::string& name)>;
 
+// Adds to `plugins: {paths}` of a layer, behind its own, those of the layers below but for the built-in default, so
+// that packages which bring a folder each do not exclude each other; an empty list stays one, and removes those below.
+void AddLowerPaths(const YamlNode& merged, YamlNode& layer);
+
 // Merges `layer` over `merged`. The order of the delegates that `layer` lists holds; a new one that precedes none of
 // the others goes last. An explicit empty list of delegates removes those of lower layers: the CPU alone.
 void MergeLayer(YamlNode& merged, YamlNode layer, NewDelegates new_delegates, Problems& problems,

@@ -27,8 +27,10 @@ inline constexpr Word<Precision> kPrecision[] = {{Precision::kOwn, "own"},
                                                  {Precision::kBfloat16, "bfloat16"}};
 inline constexpr Word<Policy> kPolicy[] = {
     {Policy::kPriority, "priority"}, {Policy::kCost, "cost"}, {Policy::kMeasured, "measured"}};
-inline constexpr Word<VerifyWhen> kVerifyWhen[] = {
-    {VerifyWhen::kNever, "never"}, {VerifyWhen::kFirstRun, "first_run"}, {VerifyWhen::kAlways, "always"}};
+inline constexpr Word<VerifyWhen> kVerifyWhen[] = {{VerifyWhen::kAuto, "auto"},
+                                                   {VerifyWhen::kNever, "never"},
+                                                   {VerifyWhen::kFirstRun, "first_run"},
+                                                   {VerifyWhen::kAlways, "always"}};
 inline constexpr Word<LogLevel> kLogLevel[] = {{LogLevel::kDebug, "debug"},
                                                {LogLevel::kInfo, "info"},
                                                {LogLevel::kWarning, "warning"},

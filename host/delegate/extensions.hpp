@@ -20,9 +20,10 @@ struct Blob {
 // The build of a delegate, its device and its options: what its results may depend on besides the model.
 struct DelegateIdentity {
   std::string plugin, version;  // id and version of the plugin
-  std::string build;            // build id of its file, so that each build of a plugin is another producer
+  std::string build;            // build id of its file and a name of the content of the files that belong to it
   std::string delegate;         // id in the plugin
   std::string device;           // id
+  std::string driver = {};      // of the device, a text of the delegate
   std::vector<std::pair<std::string, std::string>> options;  // in force, name and value
 };
 

@@ -35,6 +35,8 @@ struct OpenRequest {
   bool abort_on_hang = false;
   // How far a compilation is, from 0 to 1000, and its step; may be empty. [any-thread]
   std::function<void(uint32_t permille, const std::string& step)> progress = {};
+  // Of the device, as an earlier process may have read it; where there is one, the delegate is asked once more.
+  std::string driver = {};
 };
 
 class DelegateFactory {

@@ -206,6 +206,7 @@ struct Execution::BoundStep {
   std::vector<std::unique_ptr<Execution>> branches;
   std::unique_ptr<LoopExecution> loop;     // of a Loop or Scan
   StepHealth* health = nullptr;            // null: a failure ends the run
+  bool ran_elsewhere = false;              // the last run was one of the alternative
   uint64_t runs = 0;                       // by the delegate itself, where its results may be verified
   Status broken;                           // why there is no context, if others could run the step
   std::unique_ptr<Execution> alternative;  // made when first needed
@@ -350,7 +351,8 @@ Status Execution::Run(const CancellationToken& token, std::span<StepSpan> spans,
     is_first = false;
     if (status.ok()) status = RunStep(step, token, scope);
     if (is_watched) {
-      if (!spans.empty()) spans[step.index] = {begin, NowNs()};
+      if (!spans.empty())
+        spans[step.index] = {begin, NowNs(), step.ran_elsewhere ? &step.alternative->plan() : nullptr};
       if (observer != nullptr && status.ok()) status = observer->Ended(*this, step.index);
       begin = NowNs();
     }
@@ -361,6 +363,7 @@ Status Execution::Run(const CancellationToken& token, std::span<StepSpan> spans,
 }
 
 Status Execution::RunStep(BoundStep& step, const CancellationToken& token, const CancellationScope& scope) {
+  step.ran_elsewhere = false;
   if (step.health != nullptr) {
     if (!step.health->OwnerRuns()) return RunAlternative(step, Status(), token);
     // The device may have recovered since the alternative ran.
@@ -432,6 +435,7 @@ Status Execution::RunAlternative(BoundStep& step, const Status& why, const Cance
     if (profiling_) step.alternative->SetProfiling(true);
   }
   Execution& other = *step.alternative;
+  step.ran_elsewhere = true;
   size_t captured = 0;
   for (const deputy_tensor* input : step.inputs)
     if (input != nullptr) DEPUTY_RETURN_IF_ERROR(other.Bind(other.plan().graph->captured[captured++], *input));

@@ -31,6 +31,7 @@ class Execution;
 // When a step ran: CLOCK_MONOTONIC, in nanoseconds.
 struct StepSpan {
   uint64_t begin_ns = 0, end_ns = 0;
+  const Plan* alternative = nullptr;  // that ran it in place of its delegate; null: the delegate did
   uint64_t ns() const { return end_ns - begin_ns; }
 };
 

@@ -98,6 +98,7 @@ class Received {
 
   // False: the frame is no such message.
   bool valid() const { return reader_.done(); }
+  const Message& message() const { return message_; }
   Message* operator->() { return &message_; }
   Message& operator*() { return message_; }
   std::vector<Descriptor>& descriptors() { return frame_.descriptors; }

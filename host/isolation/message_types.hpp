@@ -77,7 +77,8 @@ enum class Function : uint32_t {
   kHello = 160,
   kNewChannel,
   kCancel,
-  kFreeRegion
+  kFreeRegion,
+  kEnding  // of the worker: the signal that ends it
 };
 inline constexpr uint32_t kFunctionsEnd = 256;  // all numbers are below
 
@@ -164,6 +165,7 @@ constexpr FunctionLimits LimitsOf(Function function) {
     case Function::kEstimateAnswer: return {true, kAny, {}};
     case Function::kHello: return {true, kTexts, {}};
     case Function::kNewChannel: return {true, {2, kSmall.words}, {}};
+    case Function::kEnding: return {true, kSmall, {}};
     case Function::kCancel:
     case Function::kFreeRegion: return {true, kSmall, {}};
   }

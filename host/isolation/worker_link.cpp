@@ -15,6 +15,7 @@
 
 #include "base/printable.hpp"
 #include "base/spin.hpp"
+#include "base/thread.hpp"
 #include "isolation/worker_limits.hpp"
 
 namespace deputy::host {
@@ -107,13 +108,14 @@ Status WorkerLink::Begin() {
   // The kernel ends the worker with the thread that started it, so that is the one which lives as long.
   const auto started = std::make_shared<std::promise<Status>>();
   std::future<Status> result = started->get_future();
-  watcher_ = std::thread([this, started] {
-    Status status;
-    if (!WithMemory([&] { status = StartProcess(); })) status = Status(StatusCode::kResourceExhausted, "lacks memory");
-    if (!status.ok() && process_ != nullptr) process_->Kill();
-    started->set_value(std::move(status));
-    if (process_ != nullptr) Watch();
-  });
+  DEPUTY_ASSIGN_OR_RETURN(watcher_, StartThread([this, started] {
+                            Status status;
+                            if (!WithMemory([&] { status = StartProcess(); }))
+                              status = Status(StatusCode::kResourceExhausted, "lacks memory");
+                            if (!status.ok() && process_ != nullptr) process_->Kill();
+                            started->set_value(std::move(status));
+                            if (process_ != nullptr) Watch();
+                          }));
   Status status = result.get();
   if (!status.ok()) return std::move(status).At(label_);
   return {};
@@ -148,6 +150,8 @@ Status WorkerLink::AwaitHello() {
       return Error(StatusCode::kPlugin, "the process {} while it was loaded", HowItEnded(process_->Finish()));
   }
   WireFrame frame = std::move(reader.frame());
+  if (frame.kind == FrameKind::kNotice && frame.function == Function::kEnding)
+    return Error(StatusCode::kPlugin, "the process {} while it was loaded", HowItEnded(process_->Finish()));
   const bool named = frame.kind == FrameKind::kNotice && frame.function == Function::kHello;
   hello_ = std::make_unique<Received<Hello>>(std::move(frame));
   if (!named || !hello_->valid() || hello().version != kWireVersion)
@@ -223,7 +227,7 @@ bool WorkerLink::has_ended() {
 std::string WorkerLink::OwnFault() {
   const std::lock_guard lock(mutex_);
   std::string fault = condemned_;
-  if (fault.empty() && ended_ && *ended_ != HowItEnded(SIGKILL)) fault = *ended_;
+  if (fault.empty() && ended_ && !end_unknown_ && *ended_ != HowItEnded(SIGKILL)) fault = *ended_;
   return fault.empty() ? fault : fault + RefusedText(refused_calls());
 }
 
@@ -306,7 +310,13 @@ bool WorkerLink::TakeControl() {
   WireFrame frame = std::move(control_.frame());
   control_ = FrameReader();
   control_limit_.reset();
-  const bool is_log = got == Transfer::kDone && frame.kind == FrameKind::kNotice && frame.function == Function::kLog;
+  const bool is_notice = got == Transfer::kDone && frame.kind == FrameKind::kNotice;
+  if (is_notice && frame.function == Function::kEnding) {
+    const Received<TwoNumbers> ending(std::move(frame));
+    if (ending.valid()) ending_signal_ = static_cast<int>(std::min<uint64_t>(ending.message().first, 64));
+    return true;
+  }
+  const bool is_log = is_notice && frame.function == Function::kLog;
   Received<LogForm> line(std::move(frame));
   if (!is_log || !line.valid()) {
     Condemn("sent an invalid message");
@@ -353,10 +363,14 @@ void WorkerLink::Watch() {
     const std::lock_guard lock(mutex_);
     collecting_ = true;
   }
-  const std::optional<int> end = process_->Finish();
+  std::optional<int> end = process_->Finish();
+  // An application that collects all children, or ignores their ends, has its status. The worker tells of its own
+  // faults before they end it; all else is another process' doing, such as the kernel's where memory is short.
+  if (!end && ending_signal_ != 0) end = ending_signal_;
+  const bool unknown = !end;
   std::string how = "has ended";
   WithMemory([&] {
-    how = HowItEnded(end);
+    how = unknown ? "has ended; the application has collected its status" : HowItEnded(end);
     if (end && WIFSIGNALED(*end) && WTERMSIG(*end) == SIGKILL)
       if (std::string own = memory_.WhyKilled(process_->peak_memory()); !own.empty()) how = std::move(own);
   });
@@ -368,6 +382,7 @@ void WorkerLink::Watch() {
   log_.ReportDropped();
   const std::lock_guard lock(mutex_);
   ended_ = std::move(how);
+  end_unknown_ = unknown;
   idle_.clear();
   for (Channel* channel : used_) channel->End();
   changed_.notify_all();

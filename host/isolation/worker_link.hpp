@@ -109,6 +109,7 @@ class WorkerLink final : private SharedArenaUser {
   // Of the control socket, by the watcher.
   FrameReader control_;
   std::optional<TimeLimit> control_limit_;  // of the frame that has begun
+  int ending_signal_ = 0;                   // that the worker said would end it
   std::thread watcher_;
 
   std::mutex mutex_;
@@ -118,6 +119,7 @@ class WorkerLink final : private SharedArenaUser {
   std::string condemned_;             // why this side ended it
   std::string exceeded_;              // the limit of time, if that was it
   std::optional<std::string> ended_;  // how it ended
+  bool end_unknown_ = false;          // the application has its status, and it told of no fault
   bool collecting_ = false;           // its number may be another process' soon
 
   std::mutex sending_;  // on the control socket, which never waits

@@ -45,6 +45,10 @@ class DelegateHealth {
   // Whether this failure opened the breaker, or kept it open.
   bool DeviceFailed();
 
+  // Steps whose last run failed, and that the delegate has not run well since. [any-thread]
+  void CountFailing(int change) { failing_.fetch_add(change, std::memory_order_relaxed); }
+  bool failing() const { return failing_.load(std::memory_order_relaxed) > 0; }
+
   // CLOCK_MONOTONIC; 0: the breaker is closed.
   uint64_t open_until_ns() const { return open_until_ns_.load(std::memory_order_relaxed); }
 
@@ -58,6 +62,7 @@ class DelegateHealth {
 
   const RunHandling handling_;
   std::atomic<uint64_t> open_until_ns_{0};
+  std::atomic<int> failing_{0};
   std::mutex mutex_;
   std::deque<uint64_t> failures_;  // times, the latest last
   uint64_t back_off_ns_ = 0;
@@ -74,6 +79,12 @@ class StepHealth {
     const RunHandling& handling = delegate_->handling();
     attention_ = static_cast<uint8_t>((handling.first_run ? kUnverified : 0) | (handling.every != 0 ? kVerifies : 0));
   }
+
+  ~StepHealth() {
+    if ((attention_.load(std::memory_order_relaxed) & kFailing) != 0) delegate_->CountFailing(-1);
+  }
+  StepHealth(const StepHealth&) = delete;
+  StepHealth& operator=(const StepHealth&) = delete;
 
   // [any-thread]
   bool OwnerRuns() { return !demoted() && delegate_->Admits(); }
@@ -99,8 +110,13 @@ class StepHealth {
   DelegateHealth& delegate() { return *delegate_; }
   void Succeeded() {
     delegate_->Succeeded();
-    if ((attention_.load(std::memory_order_relaxed) & kEndedProcess) != 0)
-      attention_.fetch_and(static_cast<uint8_t>(~kEndedProcess), std::memory_order_relaxed);
+    if ((attention_.load(std::memory_order_relaxed) & (kEndedProcess | kFailing)) == 0) return;
+    constexpr auto kKept = static_cast<uint8_t>(~(kEndedProcess | kFailing));
+    if ((attention_.fetch_and(kKept, std::memory_order_relaxed) & kFailing) != 0) delegate_->CountFailing(-1);
+  }
+  // Notes that the delegate failed to run the step; until it has run it well.
+  void Failed() {
+    if ((attention_.fetch_or(kFailing, std::memory_order_relaxed) & kFailing) == 0) delegate_->CountFailing(1);
   }
   // Notes that a run of the step ended the process of its delegate. Whether the one before did so, too.
   bool EndedProcess() { return (attention_.fetch_or(kEndedProcess, std::memory_order_relaxed) & kEndedProcess) != 0; }
@@ -112,7 +128,7 @@ class StepHealth {
   std::shared_ptr<const Plan> reference;
 
  private:
-  static constexpr uint8_t kDemoted = 1, kUnverified = 2, kVerifies = 4, kEndedProcess = 8;
+  static constexpr uint8_t kDemoted = 1, kUnverified = 2, kVerifies = 4, kEndedProcess = 8, kFailing = 16;
 
   const std::shared_ptr<DelegateHealth> delegate_;
   std::atomic<uint8_t> attention_{0};

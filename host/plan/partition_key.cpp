@@ -100,7 +100,8 @@ Digest GraphKey(const Graph& graph) { return KeyMaker(graph, "deputy graph", nul
 Digest PartitionKey(const Graph& graph, const PartitionSpec& partition, const DelegateIdentity& maker) {
   KeyMaker key(graph, "deputy blob", nullptr);
   Digester& digester = key.digester();
-  for (const std::string* text : {&maker.plugin, &maker.version, &maker.build, &maker.delegate, &maker.device})
+  for (const std::string* text :
+       {&maker.plugin, &maker.version, &maker.build, &maker.delegate, &maker.device, &maker.driver})
     digester.AddText(*text);
   digester.AddNumber(maker.options.size());
   for (const auto& [name, value] : maker.options) digester.AddText(name).AddText(value);

@@ -15,7 +15,9 @@
 #include "base/nearest.hpp"
 #include "config/loader.hpp"
 #include "deputy/config.hpp"
+#include "deputy/context.hpp"
 #include "deputy/inspect.hpp"
+#include "deputy/model.hpp"
 #include "graph/operator.hpp"
 #include "graph/passes/passes.hpp"
 #include "runtime/config_layers.hpp"
@@ -103,7 +105,7 @@ class ConfigChecker {
   }
 
   // Globs that match none of the nodes. Its operators and domains are known from then on.
-  Status Model(const std::string& model) {
+  Status CheckModel(const std::string& model) {
     DEPUTY_ASSIGN_OR_RETURN(const ModelContents contents, InspectModel(model));
     for (const InspectedNode& node : contents.nodes) {
       operators_.insert(node.op_type);
@@ -123,8 +125,45 @@ class ConfigChecker {
     return {};
   }
 
-  // After Plugins and Model. Without plugins, only what looks like a misspelled word is reported: another one may be an
-  // operator of a plugin.
+  // What a load of the model ends with, where nothing else is wrong: a node that no delegate may take, a required one
+  // that does not compile its nodes. Open extents are those that commands assume.
+  Status Build(const ConfigSources& sources, const std::string& model) {
+    if (std::any_of(check_.problems.begin(), check_.problems.end(), [](const auto& problem) { return problem.error; }))
+      return {};
+    ConfigSources quiet = sources;
+    quiet.settings.emplace_back("log.level=off");  // what it would say is among the problems
+    Status status = [&]() -> Status {
+      DEPUTY_ASSIGN_OR_RETURN(const Context context, Context::FromLayers(quiet));
+      deputy::Model built;
+      DEPUTY_RETURN_IF_ERROR(built.Build(model, context));
+      std::vector<Shape> shapes;
+      for (const TensorInfo& input : built.inputs()) {
+        shapes.push_back(input.kind == ValueKind::kTensor ? input.shape : Shape());
+        for (int64_t& extent : shapes.back())
+          if (extent < 0 && &extent == shapes.back().data()) extent = 1;
+        for (const int64_t extent : shapes.back())
+          if (extent < 0 || !input.ranked) return {};  // a run needs --shape
+      }
+      return built.Placement(shapes).status();
+    }();
+    ApplyLogLevels(config_.log);
+    if (status.ok()) return {};
+    const std::string text = status.ToString();
+    Origin place =
+        *config_.fallback == Fallback::kDisabled && status.advice().find("fallback is 'none'") != std::string::npos
+            ? config_.fallback.origin
+            : Origin();
+    for (const DelegateConfig& delegate : config_.delegates)
+      if (place.source == Origin().source && *delegate.required && text.find(*delegate.name) != std::string::npos)
+        place = delegate.required.origin;
+    if (place.source == Origin().source)
+      place = {check_.files.empty() ? std::string("the configuration") : check_.files.back(), 0, 0};
+    Add({place, text}, true);
+    return {};
+  }
+
+  // After Plugins and CheckModel. Without plugins, only what looks like a misspelled word is reported: another one may
+  // be an operator of a plugin.
   void Operators(bool with_plugins) {
     const auto check = [&](const List<Setting<std::string>>& words, const std::set<std::string>& known,
                            std::string_view kind) {
@@ -163,7 +202,9 @@ class ConfigChecker {
     const std::string text = fmt::format("not used ({}): {}", NameOf(refused.reason), refused.text);
     const auto folder = std::find(folders.begin(), folders.end(), refused.path);
     if (folder == folders.end()) return Add({{refused.path.string(), 0, 0}, text}, false);
-    const Origin& origin = config_.plugins.paths[static_cast<size_t>(folder - folders.begin())].origin;
+    Origin origin;
+    for (const Setting<std::string>& path : config_.plugins.paths)
+      if (origin.source == Origin().source && std::filesystem::path(*path) == *folder) origin = path.origin;
     if (origin.source != Origin().source)
       Add({origin, fmt::format("{}: {}", Quoted(refused.path.string()), text)}, false);
   }
@@ -193,12 +234,15 @@ Result<ConfigCheck> CheckConfig(const ConfigSources& sources, const ConfigCheckO
   host::ConfigChecker checker(read.ok() ? *read : loader.readable(), check);
   for (const host::Problem& problem : loader.problems()) checker.Add(problem, true);
   for (const host::Problem& warning : loader.warnings()) checker.Add(warning, false);
+  for (const host::Problem& note : loader.notes()) checker.Add(note, false);
   if (const std::string none = read.ok() ? host::NamesNoDelegates(*read, loader.files()) : ""; !none.empty())
     checker.Add({{check.files.back(), 0, 0}, none}, false);
   if (!options.offline) checker.Plugins();
   if (loader.all_readable()) checker.References(!options.offline);
-  if (!options.model.empty()) DEPUTY_RETURN_IF_ERROR(checker.Model(options.model));
+  if (!options.model.empty()) DEPUTY_RETURN_IF_ERROR(checker.CheckModel(options.model));
   checker.Operators(!options.offline);
+  if (!options.model.empty() && !options.offline && read.ok())
+    DEPUTY_RETURN_IF_ERROR(checker.Build(sources, options.model));
   const auto place = [&](const ConfigProblem& problem) {
     const auto layer = std::find(check.files.begin(), check.files.end(), problem.file) - check.files.begin();
     return std::tuple(layer, problem.line, problem.column);

@@ -32,7 +32,12 @@ fs::path SystemConfig() { return Environment("DEPUTY_SYSTEM_CONFIG").value_or(kS
 
 fs::path UserConfig() {
   const std::optional<fs::path> folder = UserFolder("XDG_CONFIG_HOME", ".config");
-  return folder ? *folder / "deputy" / "deputy.yaml" : fs::path();
+  if (!folder) return {};
+  // A service may have the home of another user, whose configuration is not for it.
+  const fs::path file = *folder / "deputy" / "deputy.yaml";
+  std::error_code error;
+  (void)fs::status(file.parent_path(), error);
+  return error == std::errc::permission_denied ? fs::path() : file;
 }
 
 bool Exists(const fs::path& path) {

@@ -63,6 +63,8 @@ Result<Context> Context::FromLayers(const ConfigSources& sources) {
   Context context;
   DEPUTY_ASSIGN_OR_RETURN(context.state_, State::From(loader));
   context.state_->config_note = note.empty() ? host::NamesNoDelegates(context.state_->config, loader.files()) : note;
+  for (const host::Problem& place : loader.notes())
+    context.state_->config_note += (context.state_->config_note.empty() ? "" : "; ") + place.ToString();
   return context;
 }
 

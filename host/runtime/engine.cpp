@@ -12,6 +12,8 @@
 #include "cpu/delegate.hpp"
 #include "partition/cost_policy.hpp"
 #include "partition/helpers.hpp"
+#include "plugin/discovery/device_names.hpp"
+#include "plugin/discovery/plugin_parts.hpp"
 #include "plugin/discovery/registry.hpp"
 #include "runtime/context_state.hpp"
 #include "runtime/dump.hpp"
@@ -87,6 +89,7 @@ class EngineBuilder {
       Log(LogLevel::kWarning, "{}; continuing without it", status.ToString());
       engine_->absent.emplace_back(entry.name, status.ToString());
     }
+    for (const std::string& device : unknown_devices_) Log(LogLevel::kWarning, "{}", device);
     if (!state_.replaced) ReportUnlisted(entries);
     AddOwnKernels();
     engine_->delegates.push_back(MakeCpuDelegate(engine_->pool));
@@ -106,6 +109,7 @@ class EngineBuilder {
     engine_->limits = {static_cast<uint64_t>(*config.limits.loop_steps),
                        static_cast<uint64_t>(config.limits.timeout->count()) * 1000,
                        static_cast<size_t>(config.limits.memory->count)};
+    engine_->plans_kept = static_cast<size_t>(std::max<int64_t>(1, *config.models.plans));
     engine_->file_access = *config.models.map_files ? FileAccess::kMapped : FileAccess::kCopied;
     engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
     AddRules(config.placement.rules);
@@ -147,7 +151,7 @@ class EngineBuilder {
     const bool predicts = *config.placement.policy == Policy::kCost;
     if (!verifies && !engine_->measure && !predicts) return;
     for (size_t d = 0; d + 1 < engine_->delegates.size(); ++d) {
-      engine_->identities[d] = IdentityDigest(*engine_->delegates[d], drivers_[d]);
+      engine_->identities[d] = IdentityDigest(*engine_->delegates[d]);
       if (engine_->identities[d])
         engine_->verdict_scopes[d] = VerdictScope(*engine_->identities[d], engine_->tolerances[d]);
     }
@@ -254,6 +258,8 @@ class EngineBuilder {
     request.delegate = entry.delegate;
     request.name = entry.name;
     request.device = check.device;
+    request.driver = std::move(check.driver);
+    if (check.provider->manifest) NoteUnknownDevices(*check.provider);
     request.helpers = &DefaultPartitionHelpers();
     request.options = std::move(check.options);
     request.pool = engine_->pool.get();
@@ -272,18 +278,39 @@ class EngineBuilder {
     engine_->plugin_files.push_back(check.provider->path.string());
     engine_->placement.delegates.push_back(entry.limits);
     RunHandling handling = entry.handling;
+    if (entry.verifies_unlisted && !check.provider->path.empty() && !check.provider->listed) handling.first_run = true;
     if (request.check) handling.falls_back = handling.replaces_wrong = false;
     engine_->health.push_back(std::make_shared<DelegateHealth>(handling));
     engine_->tolerances.push_back(entry.tolerance);
-    drivers_.push_back(std::move(check.driver));
+    // A precision that the entry asks for is that of the results; else the plugin's manifest may name one.
+    engine_->tolerances.back().computes_in = entry.precision != DType::kUndefined ? entry.precision
+                                             : check.provider->manifest           ? check.provider->manifest->computes
+                                                                                  : DType::kUndefined;
     return {};
+  }
+
+  // A sandbox opens devices of drivers that it knows, and a plugin that needs another one fails without a word of it.
+  void NoteUnknownDevices(const PluginEntry& provider) {
+    for (const std::string& device : provider.manifest->devices)
+      if (!IsAccelerator(device))
+        unknown_devices_.push_back(fmt::format(
+            "{}: its manifest lists the device '{}', of no driver of accelerators that is known here: in a sandbox it "
+            "cannot be opened ('plugins: {{sandbox: false}}' lifts that for all plugins)",
+            provider.path.string(), device));
   }
 
   Result<std::unique_ptr<Delegate>> Open(const Entry& entry, const PluginEntry& provider, const OpenRequest& request) {
     if (state_.factory != nullptr) return state_.factory->Open(request);
     // What the checks look for happens in the process of the plugin.
     const bool trusts_all = *state_.config.plugins.trust == Trust::kAny || request.check;
-    if (!IsIsolated(entry, provider, trusts_all)) {
+    bool is_isolated = IsIsolated(entry, provider, trusts_all);
+    // Refused where it must run in this process; else a process of its own gives it its own libraries.
+    if (!is_isolated && entry.isolation == Isolation::kAuto)
+      if (const std::string clash = registry_.ClashOf(entry.delegate); !clash.empty()) {
+        is_isolated = true;
+        Log(LogLevel::kWarning, "{}: runs in a worker process, because {}", provider.path.string(), clash);
+      }
+    if (!is_isolated) {
       if (request.check && IsIsolated(entry, provider, *state_.config.plugins.trust == Trust::kAny))
         Log(LogLevel::kWarning,
             "{}: runs in this process, although no lock lists it, because its calls are checked (debug.check, "
@@ -295,7 +322,7 @@ class EngineBuilder {
       return registry_.Open(watched);
     }
     // A plugin without any lock is isolated by the way; with one, something is not as it was meant to be.
-    if (entry.isolation == Isolation::kAuto && !provider.listed &&
+    if (entry.isolation == Isolation::kAuto && !provider.listed && !trusts_all &&
         !(provider.lock.empty() && provider.replaceable.empty()))
       Log(LogLevel::kWarning, "{}: runs in a worker process, because no lock lists it: {}", provider.path.string(),
           provider.not_listed);
@@ -316,6 +343,10 @@ class EngineBuilder {
                                environment = EnvironmentOf(state_.config), file](auto use) {
       const auto bytes = PluginFile::Open(file.path);
       if (RejectionOf(bytes) != nullptr || std::get<0>(bytes)->identity() != file.identity) return;
+      if (ChangedPart(file.parts) != nullptr) return;
+      const size_t of_note = file.manifest.files.size();
+      std::get<0>(bytes)->set_parts({file.parts.begin(), file.parts.begin() + static_cast<ptrdiff_t>(of_note)});
+      std::get<0>(bytes)->set_mapped({file.parts.begin() + static_cast<ptrdiff_t>(of_note), file.parts.end()});
       PluginRecords records(store, sandbox, environment, /*reuse=*/true);
       use(records, *std::get<0>(bytes));
     };
@@ -357,7 +388,6 @@ class EngineBuilder {
       handling.falls_back = engine_->health[d]->handling().falls_back;
       engine_->health.push_back(std::make_shared<DelegateHealth>(handling));
       engine_->tolerances.emplace_back();
-      drivers_.emplace_back();
     }
   }
 
@@ -370,7 +400,7 @@ class EngineBuilder {
   const Context::State& state_;
   std::shared_ptr<Engine> engine_;
   PluginRegistry registry_;
-  std::vector<std::string> drivers_;  // per delegate but the CPU: of its device; empty where it is not known
+  std::vector<std::string> unknown_devices_;  // behind the failures that they may explain
 };
 
 }  // namespace

@@ -61,6 +61,7 @@ struct Engine {
   std::shared_ptr<IncidentLog> incidents;
   SessionLimits limits;
   FileAccess file_access = FileAccess::kMapped;  // to models' files
+  size_t plans_kept = 16;                        // of each model, one for each set of shapes
   PassOptions passes;
   PlacementOptions placement;
   std::vector<Setting<std::string>> node_globs;  // of all rules

@@ -20,6 +20,7 @@ RunHandling HandlingOf(const DelegateConfig& config) {
   RunHandling handling;
   handling.falls_back = !*config.required && *config.on_failure == OnFailure::kNext;
   handling.first_run = *verify.when == VerifyWhen::kFirstRun;
+  // Whether the plugin is one of those is known when it is found.
   handling.every = *verify.when == VerifyWhen::kAlways ? 1 : static_cast<uint32_t>(*verify.every);
   handling.replaces_wrong = handling.falls_back && *verify.on_mismatch == OnFailure::kNext;
   return handling;
@@ -124,7 +125,11 @@ Entry EntryFromConfig(const DelegateConfig& config) {
   if (config.timeout->count() > 0) entry.limit = config.timeout.origin;
   if (*config.call_timeout_total != *defaults.call_timeout_total) entry.limit = config.call_timeout_total.origin;
   if (*config.call_timeout != *defaults.call_timeout) entry.call_limit = config.call_timeout.origin;
-  entry.tolerance = {*config.verify.rtol, *config.verify.atol, *config.verify.atol_scale, *config.verify.outliers};
+  entry.tolerance.rtol = *config.verify.rtol;
+  entry.tolerance.atol = *config.verify.atol;
+  entry.tolerance.atol_scale = *config.verify.atol_scale;
+  entry.tolerance.outliers = *config.verify.outliers;
+  entry.verifies_unlisted = *config.verify.when == VerifyWhen::kAuto;
   for (const Named<OptionValue>& option : config.options) {
     entry.options.emplace_back(option.name, (*option).text);
     entry.option_origins.push_back(option.origin());
@@ -146,6 +151,7 @@ Entry EntryFromDeviceInfo(const DeviceInfo& info) {
   entry.device_origin = entry.origin;
   entry.required = entry.limits.required = info.required;
   entry.handling.falls_back = entry.handling.replaces_wrong = !info.required;
+  entry.verifies_unlisted = true;
   for (const auto& option : info.options) {
     entry.options.push_back(option);
     entry.option_origins.push_back({"api option " + option.first, 0, 0});

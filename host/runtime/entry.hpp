@@ -30,6 +30,7 @@ struct Entry {
   Origin required_origin;
   RunHandling handling;
   ToleranceSettings tolerance;
+  bool verifies_unlisted = false;  // the first run of each partition, if no lock lists the plugin
   Isolation isolation = Isolation::kAuto;
   uint64_t memory_limit = 0;  // of its process, in bytes; 0: none
   // Of runs only where it is isolated; 0: no limit.

@@ -35,6 +35,8 @@ std::string FirstOutput(const Graph& graph, const Node& node) {
 
 }  // namespace
 
+constinit thread_local RunIncidents* RunIncidents::current_ = nullptr;
+
 std::function<void(const CompileProgress&)> CompileReporter(const Engine& engine, const std::string& model) {
   return [&engine, model](const CompileProgress& next) {
     engine.SetCompiling({model, next.number, next.count, next.nodes});
@@ -43,6 +45,7 @@ std::function<void(const CompileProgress&)> CompileReporter(const Engine& engine
 }
 
 void IncidentLog::Add(size_t delegate, Incident incident) {
+  if (RunIncidents* run = RunIncidents::Current()) run->Add(incident);
   const std::lock_guard lock(mutex_);
   ++counts_[delegate].failures;
   incidents_.push_back(std::move(incident));
@@ -68,7 +71,8 @@ HealthReport IncidentLog::Report(const Engine& engine) const {
       delegate.available = false;
       delegate.retry_in = std::chrono::milliseconds(until > now ? (until - now) / 1'000'000 : 0);
     }
-    report.degraded = report.degraded || !delegate.available || delegate.demoted_partitions != 0;
+    delegate.failing = engine.health[d] != nullptr && engine.health[d]->failing();
+    report.degraded = report.degraded || !delegate.available || delegate.demoted_partitions != 0 || delegate.failing;
     report.delegates.push_back(std::move(delegate));
   }
   return report;
@@ -112,6 +116,7 @@ void ModelFallback::Report(const Plan& plan, const Step& step, const Status& why
       std::chrono::system_clock::now(), model_, delegate, placed.spec.name, placed.spec.nodes.size(), why.ToString(),
       result.ok() ? others : ""};
   engine_->incidents->Add(placed.delegate, incident);
+  if (IsDeviceFailure(why)) step.health->Failed();
   std::string consequence = others + (result.ok() ? " ran it instead" : " failed to run it as well");
   LogLevel level = LogLevel::kWarning;
   if (IsDeviceFailure(why)) {

@@ -21,6 +21,26 @@ namespace deputy::host {
 // Reports partitions of the model as stages of loading, as long as the engine lives.
 std::function<void(const CompileProgress&)> CompileReporter(const Engine& engine, const std::string& model);
 
+// Collects the incidents of the run that this thread is in, as long as it lives.
+class RunIncidents {
+ public:
+  explicit RunIncidents(std::vector<Incident>& incidents) : incidents_(incidents), outer_(current_) {
+    incidents.clear();
+    current_ = this;
+  }
+  ~RunIncidents() { current_ = outer_; }
+  RunIncidents(const RunIncidents&) = delete;
+  RunIncidents& operator=(const RunIncidents&) = delete;
+
+  static RunIncidents* Current() { return current_; }
+  void Add(const Incident& incident) { incidents_.push_back(incident); }
+
+ private:
+  static constinit thread_local RunIncidents* current_;
+  std::vector<Incident>& incidents_;
+  RunIncidents* const outer_;
+};
+
 // The incidents of all models of an engine. [any-thread]
 class IncidentLog {
  public:

@@ -51,11 +51,11 @@ bool AddFileState(const std::string& path, time_t now, Digester& digester) {
 
 }  // namespace
 
-std::optional<Digest> IdentityDigest(const Delegate& delegate, std::string_view driver) {
+std::optional<Digest> IdentityDigest(const Delegate& delegate) {
   const DelegateIdentity identity = delegate.identity();
   if (identity.build.empty()) return std::nullopt;
   Digester digester;
-  digester.AddText("deputy delegate").AddText(DEPUTY_VERSION).AddText(driver);
+  digester.AddText("deputy delegate").AddText(DEPUTY_VERSION).AddText(identity.driver);
   for (const std::string* text :
        {&identity.plugin, &identity.version, &identity.build, &identity.delegate, &identity.device})
     digester.AddText(*text);
@@ -79,6 +79,7 @@ Digest VerdictScope(const Digest& identity, const ToleranceSettings& tolerance) 
   for (const std::optional<double>* one :
        {&tolerance.rtol, &tolerance.atol, &tolerance.atol_scale, &tolerance.outliers})
     digester.AddNumber(NumberOf(*one));
+  digester.AddNumber(static_cast<uint64_t>(tolerance.computes_in));
   return digester.Finish();
 }
 

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/judged_file.hpp"
+#include "base/spin.hpp"
 #include "deputy/abi/delegate.h"
 #include "deputy/version.hpp"
 #include "isolation/sandbox_level.hpp"
@@ -23,6 +24,7 @@ InstallationReport DescribeInstallation() {
   report.worker = host::WorkerProgram().string();
   report.sandbox = host::ToText(host::AvailableSandbox());
   report.kernels = host::linalg::NameOf(host::linalg::ActiveLevel());
+  report.cpus = host::AvailableCpus();
   report.distrust = host::ThisInstallation().distrust;
   return report;
 }

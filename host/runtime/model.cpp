@@ -235,6 +235,10 @@ Result<PlacedGraph> Model::PlacementWithGraph(const std::vector<Shape>& shapes) 
   return host::MakeReportWithGraph(*planned.plan, *state_->engine);
 }
 
+HealthReport Model::Health() const {
+  return state_ == nullptr ? HealthReport() : state_->engine->incidents->Report(*state_->engine);
+}
+
 Result<std::string> Model::MeasuredPlacements() const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
   return state_->PlacementsText();

@@ -25,8 +25,7 @@ using host::IsSymbol;
 
 namespace {
 
-// Plans hold converted weights; a model that is run with ever new shapes must not collect plans without limit.
-constexpr size_t kPlansKept = 8;
+constexpr size_t kSummariesKept = 64;
 // Decisions are smaller, and the store has them as well.
 constexpr size_t kDecisionsKept = 1024;
 
@@ -146,7 +145,11 @@ Result<Model::State::ShapedPlan> Model::State::MakePlanFor(std::span<const Shape
     DEPUTY_ASSIGN_OR_RETURN(made.dump,
                             host::PlanDump::Write(*engine->dump, name, ++engine->plans_dumped, *made.plan, *engine));
   }
-  host::Log(host::LogLevel::kInfo, "{}: {}{}", log_name(), SummarizePlacement(*made.plan, engine->delegates), decided);
+  // Once for all shapes that are placed alike: a model whose shapes change in every run would log in every run.
+  std::string summary = SummarizePlacement(*made.plan, engine->delegates) + decided;
+  const bool is_known = std::find(summaries_.begin(), summaries_.end(), summary) != summaries_.end();
+  host::Log(is_known ? host::LogLevel::kDebug : host::LogLevel::kInfo, "{}: {}", log_name(), summary);
+  if (!is_known && summaries_.size() < kSummariesKept) summaries_.push_back(std::move(summary));
   return made;
 }
 
@@ -174,7 +177,8 @@ Result<Model::State::ShapedPlan> Model::State::PlanFor(std::span<const Shape> sh
   if (const ShapedPlan* known = FindPlan(shapes)) return *known;
   DEPUTY_ASSIGN_OR_RETURN(ShapedPlan made, MakePlanFor(shapes));
   plans_.push_front(std::move(made));
-  if (plans_.size() > kPlansKept) plans_.pop_back();
+  // Plans hold converted weights; a model that is run with ever new shapes must not collect them without limit.
+  if (plans_.size() > engine->plans_kept) plans_.pop_back();
   return plans_.front();
 }
 

@@ -105,7 +105,8 @@ struct Model::State {
   bool LooksQuiet(host::PlacementMeasurement& measurement) const;
   std::optional<host::PlacementDecision> FindDecision(const host::Graph& graph, std::span<const Shape> shapes);
 
-  std::list<ShapedPlan> plans_;  // latest first
+  std::list<ShapedPlan> plans_;         // latest first
+  std::vector<std::string> summaries_;  // that the log has
   host::Placements decisions_;
   std::deque<std::vector<Shape>> decided_;  // the shapes of those that were measured or stored, the oldest first
   bool globs_checked_ = false;

@@ -25,9 +25,12 @@ void AddFault(std::vector<FaultRecord>& records, FaultRecord fault, bool apart) 
     return record.content.content == fault.content.content && (!apart || record.limits == fault.limits);
   });
   if (known != records.end()) {
-    fault.count += known->count;
-    fault.alone += known->alone;
-    fault.limits.Add(known->limits);
+    // Those of the plugin itself count together as long as one follows another.
+    if (!fault.is_of_plugin() || IsRecent(known->last, fault.last)) {
+      fault.count += known->count;
+      fault.alone += known->alone;
+      fault.limits.Add(known->limits);
+    }
     records.erase(known);
   }
   records.push_back(std::move(fault));  // the latest last
@@ -55,11 +58,6 @@ void PluginFaults::Count(const std::string& fault, const std::optional<FaultCont
   if (!given_up_.empty()) return;
   const auto now = std::chrono::system_clock::now();
   if (!kept) limits.Add(FaultLimits::kDeadline, 0);  // for this process alone
-  if (!content) {
-    without_content_.push_back({now, std::move(limits)});
-    while (!IsRecent(without_content_.front().time, now)) without_content_.pop_front();
-    return Judge(fault);
-  }
   const auto add = [&](const FaultContent& subject, uint32_t count, uint32_t on_its_own) {
     const FaultRecord record{subject, count, on_its_own, fault, now, limits};
     std::optional<std::vector<FaultRecord>> all = kept && handling_.keep ? handling_.keep(record) : std::nullopt;
@@ -73,6 +71,11 @@ void PluginFaults::Count(const std::string& fault, const std::optional<FaultCont
       Log(LogLevel::kWarning, "{} of {}: ended the worker process of a plugin twice, and is kept away from it",
           Printable(subject.part), Printable(subject.model_name));
   };
+  // Faults of calls without a part of a model add up over processes as well: such a plugin fails at each start anew.
+  if (!content) {
+    add({{}, {}, "", "no part of a model"}, 1, 1);
+    return Judge(fault);
+  }
   add(*content, 1, alone ? 1 : 0);
   uint32_t of_model = 0;
   for (const FaultRecord& record : records_)
@@ -89,13 +92,16 @@ void PluginFaults::Judge(const std::string& fault) {
   const auto now = std::chrono::system_clock::now();
   std::set<Digest> models;
   FaultLimits limits;
-  for (const WithoutContent& one : without_content_) limits.Add(one.limits);
-  for (const FaultRecord& record : records_)
-    if (record.alone != 0 && IsRecent(record.last, now)) {
+  size_t of_plugin = 0;
+  for (const FaultRecord& record : records_) {
+    if (record.alone == 0 || !IsRecent(record.last, now)) continue;
+    limits.Add(record.limits);
+    if (record.is_of_plugin())
+      of_plugin += record.count;
+    else
       models.insert(record.content.model);
-      limits.Add(record.limits);
-    }
-  const size_t faults = models.size() + without_content_.size();
+  }
+  const size_t faults = models.size() + of_plugin;
   if (faults < kMostModels) return;
   given_up_ = fmt::format("failed {} times within five minutes{}: its worker process {}", faults,
                           models.size() < 2 ? "" : fmt::format(", with {} different models", models.size()), fault);

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -36,7 +35,9 @@ struct FaultRecord {
   FaultLimits limits = {};  // under which the process failed
 
   static constexpr uint32_t kMost = 2;  // after which the content is kept away
-  bool is_kept_away() const { return count >= kMost; }
+  // Of the calls that have no part of a model: the plugin itself, of which nothing can be kept away.
+  bool is_of_plugin() const { return content.content == Digest(); }
+  bool is_kept_away() const { return count >= kMost && !is_of_plugin(); }
 };
 
 // Adds the fault to the records, of which only the latest are kept. `apart`: faults under other limits remain records
@@ -80,11 +81,6 @@ class PluginFaults {
   const FaultHandling handling_;
   mutable std::mutex mutex_;
   std::vector<FaultRecord> records_;
-  struct WithoutContent {
-    std::chrono::system_clock::time_point time;
-    FaultLimits limits;
-  };
-  std::deque<WithoutContent> without_content_;
   std::string given_up_;
   std::atomic<bool> keeps_any_away_{false};
 };

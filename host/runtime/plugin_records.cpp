@@ -16,6 +16,7 @@
 #include "base/file.hpp"
 #include "deputy/abi/delegate.h"
 #include "deputy/version.hpp"
+#include "plugin/discovery/plugin_parts.hpp"
 #include "plugin/discovery/probe_wire.hpp"
 
 namespace deputy::host {
@@ -72,15 +73,39 @@ Digest SurroundingsDigest(const Digest& system, bool sandbox, const std::vector<
   return digester.Finish();
 }
 
-Digest ContentDigest(const PluginFile& file) {
-  Digester digester;
+void AddContent(const PluginFile& file, Digester& digester) {
   std::vector<uint8_t> piece(size_t{1} << 16);
   for (uint64_t at = 0; at < file.size(); at += piece.size()) {
     piece.resize(static_cast<size_t>(std::min<uint64_t>(piece.size(), file.size() - at)));
     if (!file.Read(at, piece.data(), piece.size())) break;
     digester.Add(piece);
   }
+}
+
+// Of the file and those of its note. A part beyond this size is known by its size and times.
+Digest ContentDigest(const PluginFile& file) {
+  constexpr uint64_t kMostRead = uint64_t{1} << 30;
+  Digester digester;
+  AddContent(file, digester);
+  for (const PluginPart& part : file.parts()) {
+    const auto opened = PluginFile::Open(part.path);
+    const PluginFile* bytes = RejectionOf(opened) == nullptr ? std::get<0>(opened).get() : nullptr;
+    digester.AddText(part.path.filename().native()).AddNumber(bytes == nullptr ? UINT64_MAX : bytes->size());
+    if (bytes == nullptr) continue;
+    if (bytes->size() <= kMostRead)
+      AddContent(*bytes, digester);
+    else
+      AddStates({&part, 1}, digester);
+  }
   return digester.Finish();
+}
+
+void AddIdentity(const FileIdentity& identity, Digester& digester) {
+  digester.AddNumber(identity.device)
+      .AddNumber(identity.inode)
+      .AddNumber(identity.size)
+      .AddNumber(static_cast<uint64_t>(identity.modified_ns))
+      .AddNumber(static_cast<uint64_t>(identity.changed_ns));
 }
 
 std::optional<Digest> ParseDigest(std::string_view text) {
@@ -117,6 +142,23 @@ Fields FieldsOf(std::span<const uint8_t> bytes) {
       fields.emplace(line.substr(0, equals), line.substr(equals + 1));
   }
   return fields;
+}
+
+// The libraries that a plugin has mapped, as fields "part0" and so on. One that has no place is left out.
+constexpr size_t kMostParts = 64;
+
+void AddParts(std::span<const PluginPart> parts, Fields& fields) {
+  for (size_t i = 0; i < std::min(parts.size(), kMostParts); ++i)
+    if (const std::string text = TextOf(parts[i]); text.size() < kMostValue && text.find('\n') == std::string::npos)
+      fields[fmt::format("part{}", i)] = text;
+}
+
+std::vector<PluginPart> PartsOf(const Fields& fields) {
+  std::vector<PluginPart> parts;
+  for (const auto& [key, value] : fields)
+    if (key.rfind("part", 0) == 0 && key.size() > 4)
+      if (std::optional<PluginPart> part = ParsePart(value)) parts.push_back(*std::move(part));
+  return parts;
 }
 
 // The bytes of an entry of faults: the lines of the file, then after an empty line those of each fault.
@@ -176,16 +218,11 @@ PluginRecords::PluginRecords(std::shared_ptr<Store> store, bool sandbox, const s
       surroundings_(SurroundingsDigest(system_, sandbox, environment)) {}
 
 Digest PluginRecords::ProbeKey(const PluginFile& file) const {
-  const FileIdentity& identity = file.identity();
-  return Digester()
-      .AddText("deputy probe")
-      .Add(surroundings_)
-      .AddNumber(identity.device)
-      .AddNumber(identity.inode)
-      .AddNumber(identity.size)
-      .AddNumber(static_cast<uint64_t>(identity.modified_ns))
-      .AddNumber(static_cast<uint64_t>(identity.changed_ns))
-      .Finish();
+  Digester digester;
+  digester.AddText("deputy probe").Add(surroundings_);
+  AddIdentity(file.identity(), digester);
+  for (const PluginPart& part : file.parts()) AddIdentity(part.identity, digester);
+  return digester.Finish();
 }
 
 Digest PluginRecords::QuarantineKey(const Digest& content) const {
@@ -209,6 +246,8 @@ PluginRecords::Kept PluginRecords::Look(const PluginFile& file, bool describe) {
   ProbeStream stream(0);
   if (stream.Feed(entry->bytes) && stream.reply() && RejectionOf(*stream.reply()) == nullptr)
     known.description = std::get<PluginDescription>(*stream.reply());
+  // It holds for the libraries that were mapped then.
+  if (known.description && ChangedPart(known.description->mapped) != nullptr) known.description.reset();
   return known;
 }
 
@@ -218,8 +257,8 @@ ProbeRecords::Known PluginRecords::Find(const PluginFile& file) {
   FaultLimits limits = FaultLimits::OfSystem(sandbox_);
   limits.Add(FaultLimits::kProbeTimeout, static_cast<uint64_t>(probe_timeout_.count()));
   if (std::optional<Rejection> quarantined = FindQuarantine(kept.content, limits))
-    return {std::move(quarantined), std::nullopt};
-  return {std::nullopt, std::move(kept.description)};
+    return {std::move(quarantined), std::nullopt, kept.content};
+  return {std::nullopt, std::move(kept.description), kept.content};
 }
 
 std::optional<Rejection> PluginRecords::FindInUse(const PluginFile& file, const FaultLimits& limits) {
@@ -238,7 +277,7 @@ std::vector<Fields> PluginRecords::ReadQuarantine(const Digest& key) {
 
 std::optional<Rejection> PluginRecords::FindQuarantine(const Digest& content, const FaultLimits& limits) {
   for (Fields& fields : ReadQuarantine(QuarantineKey(content)))
-    if (FaultLimits::Parse(fields["limits"]).CountsWith(limits))
+    if (FaultLimits::Parse(fields["limits"]).CountsWith(limits) && ChangedPart(PartsOf(fields)) == nullptr)
       return InQuarantine({RejectReasonOf(fields["reason"]).value_or(RejectReason::kFailedInUse), fields["text"]});
   return std::nullopt;
 }
@@ -274,13 +313,15 @@ Rejection PluginRecords::AddQuarantine(const PluginFile& file, const fs::path& p
   // Those that count nowhere else.
   std::erase_if(blocks, [&](Fields& fields) { return limits.CountsWith(FaultLimits::Parse(fields["limits"])); });
   if (blocks.size() >= kMostQuarantines) blocks.erase(blocks.begin());
-  blocks.push_back({{"file", path.string()},
-                    {"plugin", plugin},
-                    {"reason", std::string(NameOf(fault.reason))},
-                    {"text", fault.text},
-                    {"since", std::to_string(since.count())},
-                    {"content", HexText(content)},
-                    {"limits", limits.ToText()}});
+  Fields block{{"file", path.string()},
+               {"plugin", plugin},
+               {"reason", std::string(NameOf(fault.reason))},
+               {"text", fault.text},
+               {"since", std::to_string(since.count())},
+               {"content", HexText(content)},
+               {"limits", limits.ToText()}};
+  AddParts(file.mapped(), block);
+  blocks.push_back(std::move(block));
   std::string text;
   for (const Fields& fields : blocks) text += TextOf(fields) + "\n";
   const std::string summary = fmt::format("{}: {}", path.filename().string(), fault.text.substr(0, kMostValue));
@@ -295,7 +336,8 @@ std::pair<PluginRecords::FaultyFile, std::vector<FaultRecord>> PluginRecords::Re
   if (!stored) return read;
   std::string_view text(reinterpret_cast<const char*>(stored->bytes.data()), stored->bytes.size());
   Fields head = FieldsOf(BytesOf(TakeBlock(text)));
-  read.first = {head["file"], head["plugin"], ParseDigest(head["content"]).value_or(Digest())};
+  read.first = {head["file"], head["plugin"], ParseDigest(head["content"]).value_or(Digest()), PartsOf(head)};
+  if (ChangedPart(read.first.parts) != nullptr) return {};  // the faults were those of another library
   while (!text.empty() && read.second.size() < PluginFaults::kMostRecords) {
     Fields fields = FieldsOf(BytesOf(TakeBlock(text)));
     const std::optional<Digest> content = ParseDigest(fields["content"]), model = ParseDigest(fields["model"]);
@@ -315,7 +357,9 @@ std::pair<PluginRecords::FaultyFile, std::vector<FaultRecord>> PluginRecords::Re
 
 std::string PluginRecords::WriteFaults(const Digest& key, const FaultyFile& file,
                                        const std::vector<FaultRecord>& records) {
-  std::string text = TextOf({{"file", file.file}, {"plugin", file.plugin}, {"content", HexText(file.content)}});
+  Fields head{{"file", file.file}, {"plugin", file.plugin}, {"content", HexText(file.content)}};
+  AddParts(file.parts, head);
+  std::string text = TextOf(head);
   for (const FaultRecord& record : records)
     text += "\n" + TextOf({{"content", HexText(record.content.content)},
                            {"model", HexText(record.content.model)},
@@ -342,7 +386,7 @@ std::optional<std::vector<FaultRecord>> PluginRecords::AddFault(const PluginFile
   const Digest content = Look(file, false).content, key = FaultsKey(content);
   std::vector<FaultRecord> records = ReadFaults(key).second;
   host::AddFault(records, fault, /*apart=*/true);
-  if (!WriteFaults(key, {path.string(), plugin, content}, records).empty()) return std::nullopt;
+  if (!WriteFaults(key, {path.string(), plugin, content, file.mapped()}, records).empty()) return std::nullopt;
   return CountingWith(records, limits);
 }
 
@@ -364,7 +408,8 @@ Result<std::vector<QuarantineRecord>> PluginRecords::List() {
     for (Fields& fields : ReadQuarantine(entry.key)) {
       const std::optional<Digest> content = ParseDigest(fields["content"]);
       records.push_back({entry.key, fields["file"], fields["plugin"], fields["reason"], fields["text"],
-                         TimeOf(NumberOf(fields["since"])), content && QuarantineKey(*content) == entry.key,
+                         TimeOf(NumberOf(fields["since"])),
+                         content && QuarantineKey(*content) == entry.key && ChangedPart(PartsOf(fields)) == nullptr,
                          std::nullopt, FaultLimits::Parse(fields["limits"])});
     }
   }

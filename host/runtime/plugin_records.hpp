@@ -77,6 +77,7 @@ class PluginRecords final : public ProbeRecords {
   struct FaultyFile {
     std::string file, plugin;
     Digest content{};
+    std::vector<PluginPart> parts = {};  // that it has mapped
   };
   // Of an entry; empty where there is none.
   std::pair<FaultyFile, std::vector<FaultRecord>> ReadFaults(const Digest& key);

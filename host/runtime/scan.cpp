@@ -128,7 +128,10 @@ ScanOptions MakeScanOptions(const Config& config) {
   const std::string prefix(kDeputyPrefix);
   for (const Setting<std::string>& path : config.plugins.paths) {
     const bool ours = path->compare(0, prefix.size(), prefix) == 0;
-    options.paths.push_back(ours ? PrivateFolder().string() + path->substr(prefix.size()) : *path);
+    std::filesystem::path folder = ours ? PrivateFolder().string() + path->substr(prefix.size()) : *path;
+    // Several layers may name one folder.
+    if (std::find(options.paths.begin(), options.paths.end(), folder) == options.paths.end())
+      options.paths.push_back(std::move(folder));
   }
   options.worker = WorkerProgram();
   options.probe_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.plugins.probe_timeout);

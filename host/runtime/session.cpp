@@ -168,6 +168,18 @@ Result<ModelValue> Apart(const ModelValue& value, const std::unordered_set<const
 
 }  // namespace
 
+namespace {
+
+// The nodes of a step and of its regions, for the delegates that own them.
+void CountNodes(const host::Plan& plan, const host::Step& step, std::vector<std::pair<std::string, uint64_t>>& counts) {
+  const host::PlacedPartition& placed = plan.placement.partitions[step.partition];
+  if (placed.delegate < counts.size()) counts[placed.delegate].second += placed.spec.nodes.size();
+  for (const std::shared_ptr<const host::Plan>& branch : step.branches)
+    for (const host::Step& inner : branch->steps) CountNodes(*branch, inner, counts);
+}
+
+}  // namespace
+
 Status Session::State::Prepare(std::vector<Shape> wanted) {
   const host::ModelScope working(model->identity);
   DEPUTY_ASSIGN_OR_RETURN(Model::State::ShapedPlan planned, model->PlanFor(wanted));
@@ -253,6 +265,7 @@ Status Session::State::Predict(const std::vector<Tensor>& wanted, std::vector<Te
 }
 
 Status Session::State::Run(std::vector<Tensor>& outputs) {
+  const host::RunIncidents collecting(statistics.incidents);
   begin_ns = host::NowNs();
   stop = BeginStop();
   const host::ModelScope working(model->identity);
@@ -309,8 +322,29 @@ void Session::State::CountTime(uint64_t total_ns) {
   for (auto& [name, ns] : statistics.delegate_ns) ns = 0;
   if (!profiling) return;
   const host::Plan& plan = execution->plan();
-  for (size_t i = 0; i < plan.steps.size(); ++i)
-    statistics.delegate_ns[DelegateOf(plan, plan.steps[i])].second += spans[i].ns();
+  std::vector<std::pair<std::string, uint64_t>>& nodes = statistics.delegate_nodes;
+  if (nodes.size() != statistics.delegate_ns.size()) nodes = statistics.delegate_ns;
+  for (auto& [name, count] : nodes) count = 0;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    // Also where a wrong result was replaced by the one of those that run the step from now on.
+    const host::Plan* const other =
+        spans[i].alternative != nullptr ? spans[i].alternative : AlternativeOf(plan.steps[i]);
+    if (other == nullptr) {
+      CountNodes(plan, plan.steps[i], nodes);
+      statistics.delegate_ns[DelegateOf(plan, plan.steps[i])].second += spans[i].ns();
+      continue;
+    }
+    // The time is that of the delegate with the most nodes.
+    size_t owner = 0, most = 0;
+    for (const host::Step& step : other->steps) {
+      CountNodes(*other, step, nodes);
+      const host::PlacedPartition& placed = other->placement.partitions[step.partition];
+      if (placed.spec.nodes.size() < most) continue;
+      owner = placed.delegate;
+      most = placed.spec.nodes.size();
+    }
+    statistics.delegate_ns[owner].second += spans[i].ns();
+  }
   statistics.device_ns = BusyTimes();
   for (size_t d = 0; d < busy_ns.size(); ++d) statistics.device_ns[d] -= std::min(busy_ns[d], statistics.device_ns[d]);
 }
@@ -492,6 +526,9 @@ Result<ModelTraits> Session::Traits() const {
     const host::Primitive& primitive = graph.nodes[id].primitive;
     traits.Add(primitive.domain(), primitive.op_type(), NodeName(graph, id));
   });
+  const host::Engine& engine = *state_->model->engine;
+  for (const host::PlacedPartition& partition : state_->execution->plan().placement.partitions)
+    traits.AddPrecision(engine.tolerances[partition.delegate].computes_in);
   return traits;
 }
 

@@ -103,6 +103,25 @@ Status MakeFit(Tensor& tensor, DType dtype, std::span<const int64_t> dims) {
   return {};
 }
 
+namespace {
+
+// MakeFit for an output of the caller. Memory that the caller only lends cannot be replaced: its owner would read what
+// was never written.
+Status FitOutput(const Plan& plan, size_t i, Tensor& output, DType dtype, std::span<const int64_t> dims) {
+  const bool is_lent = !output.empty() && output.owner() == nullptr;
+  if (is_lent && (output.dtype() != dtype || !SameDims(output.shape(), dims)))
+    return Error(StatusCode::kInvalidArgument, "output '{}' is {} {}, the bound tensor is {} {}", NameOfOutput(plan, i),
+                 NameOf(dtype), ShapeToString(dims), NameOf(output.dtype()), ShapeToString(output.shape()))
+        .Advise("bind a tensor of this type and shape, or leave it empty");
+  if (is_lent && Misaligned(output))
+    return Error(StatusCode::kInvalidArgument, "output '{}': the bound memory is not aligned to its elements",
+                 NameOfOutput(plan, i));
+  Status status = MakeFit(output, dtype, dims);
+  return status.ok() ? status : std::move(status).At("output '" + NameOfOutput(plan, i) + "'");
+}
+
+}  // namespace
+
 void DisjointBuffers::Add(const Tensor& tensor, bool written) {
   if (tensor.byte_size() == 0) return;
   const auto begin = reinterpret_cast<uintptr_t>(tensor.data());
@@ -156,8 +175,7 @@ Status OutputBinding::Bind(std::span<const ValueView> inputs, std::vector<Tensor
   before_.Clear();
   for (const Bound& bound : bound_) {
     Tensor& output = outputs[bound.output];
-    if (Status status = MakeFit(output, bound.dtype, bound.dims); !status.ok())
-      return std::move(status).At("output '" + NameOfOutput(plan, bound.output) + "'");
+    DEPUTY_RETURN_IF_ERROR(FitOutput(plan, bound.output, output, bound.dtype, bound.dims));
     before_.AddWritten(output);
   }
   for (const ValueView& input : inputs) before_.AddRead(*input.tensor);
@@ -198,7 +216,8 @@ Status OutputBinding::Copy(std::span<const ValueView> inputs, std::vector<Tensor
   after_.Clear();
   for (const size_t i : copied_) {
     if (result(i).layout == DEPUTY_LAYOUT_OPAQUE) continue;
-    DEPUTY_RETURN_IF_ERROR(MakeFit(outputs[i], static_cast<DType>(result(i).dtype), {result(i).dims, result(i).rank}));
+    DEPUTY_RETURN_IF_ERROR(
+        FitOutput(plan, i, outputs[i], static_cast<DType>(result(i).dtype), {result(i).dims, result(i).rank}));
     after_.AddWritten(outputs[i]);
   }
   for (const Bound& bound : bound_) after_.AddWritten(outputs[bound.output]);

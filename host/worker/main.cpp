@@ -5,23 +5,67 @@
 // Started by libdeputy, not by users.
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <charconv>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
+#include "base/worker_process.hpp"
+#include "isolation/frame.hpp"
+#include "isolation/messages.hpp"
 #include "worker/probe_mode.hpp"
 #include "worker/serve_mode.hpp"
 
 namespace {
 
+// Frames for the host, one for each signal that a fault of the process ends with: where the application takes the
+// status of the process before the host can, they are all that tells a fault from an end by another process.
+struct FaultNotice {
+  int signal = 0;
+  std::array<unsigned char, sizeof(deputy::host::FrameHead) + 4 * sizeof(uint64_t)> bytes{};
+  size_t size = 0;
+};
+constexpr std::array kFatal = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+std::array<FaultNotice, kFatal.size()> notices;
+
+void NoticeFault(int signal) {
+  for (const FaultNotice& notice : notices)
+    if (notice.signal == signal)
+      (void)send(deputy::host::kWorkerReplyFd, notice.bytes.data(), notice.size, MSG_DONTWAIT | MSG_NOSIGNAL);
+  raise(signal);  // its default action, as soon as this returns
+}
+
+void NoticeFaults() {
+  for (size_t i = 0; i < kFatal.size(); ++i) {
+    FaultNotice& notice = notices[i];
+    const std::vector<uint64_t> words =
+        deputy::host::Encode(deputy::host::TwoNumbers{static_cast<uint64_t>(kFatal[i]), 0});
+    deputy::host::FrameHead head;
+    head.kind = deputy::host::FrameKind::kNotice;
+    head.function = deputy::host::Function::kEnding;
+    head.words = words.size();
+    notice.size = sizeof head + words.size() * sizeof(uint64_t);
+    if (notice.size > notice.bytes.size()) continue;
+    std::memcpy(notice.bytes.data(), &head, sizeof head);
+    std::memcpy(notice.bytes.data() + sizeof head, words.data(), words.size() * sizeof(uint64_t));
+    notice.signal = kFatal[i];
+    struct sigaction action {};
+    action.sa_handler = NoticeFault;
+    action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_ONSTACK | SA_NODEFER;
+    sigaction(kFatal[i], &action, nullptr);
+  }
+}
+
 // The parent may end at any moment, and the plugin may crash: neither may leave a process or a core file behind.
 bool PrepareToDie(int parent) {
-  constexpr int kFatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
   for (const int fatal : kFatal) std::signal(fatal, SIG_DFL);  // sanitizers would turn a crash into an exit
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
@@ -62,6 +106,7 @@ int main(int argc, char** argv) {
   if (!PrepareToDie(parent)) return 1;
   if (memory != 0) LimitMemory(memory);
   const bool sandbox = rights == "sandbox";
+  if (serves) NoticeFaults();
   if (serves) deputy::host::RunServe(argv[2], sandbox);
   // Not through exit(), which would run the plugin's destructors and handlers.
   _exit(deputy::host::RunProbe(argv[2], sandbox, nonce) ? 0 : 1);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <utility>
@@ -14,8 +15,10 @@
 #include "plugin/discovery/loaded_plugin.hpp"
 #include "plugin/discovery/manifest.hpp"
 #include "plugin/discovery/plugin_file.hpp"
+#include "plugin/discovery/plugin_parts.hpp"
 #include "plugin/discovery/probe_wire.hpp"
 #include "plugin/discovery/table_check.hpp"
+#include "worker/refused_files.hpp"
 #include "worker/sandbox.hpp"
 #include "worker/trial.hpp"
 
@@ -40,29 +43,47 @@ Checked<PluginDescription> Ask(const std::filesystem::path& path, bool sandbox, 
   if (sandbox)
     if (auto rejection = EnterSandbox(path, manifest.devices)) return *std::move(rejection);
 
-  Send(EncodeStage(nonce, ProbeStage::kLoad));
+  const std::vector<std::string> before = MappedLibraries();
+  std::vector<PluginPart> at_load;
+  // Before each step that may end the process: what the plugin maps counts as a part of it.
+  const auto send_mapped = [&] {
+    std::vector<PluginPart> mapped = MappedSince(before, path);
+    for (PluginPart& part : mapped) part.at_load = std::find(at_load.begin(), at_load.end(), part) != at_load.end();
+    Send(EncodeMapped(nonce, mapped));
+  };
+  const auto announce = [&](ProbeStage stage) {
+    if (stage == ProbeStage::kQuery) at_load = MappedSince(before, path);
+    send_mapped();
+    Send(EncodeStage(nonce, stage));
+  };
+  announce(ProbeStage::kLoad);
   DEPUTY_ASSIGN_OR_REJECT(const std::unique_ptr<Library> library,
                           Library::Open(path, PluginLabel(manifest.id, path.filename().string())));
 
-  Send(EncodeStage(nonce, ProbeStage::kQuery));
+  announce(ProbeStage::kQuery);
   DEPUTY_ASSIGN_OR_REJECT(const deputy_plugin* const table, QueryTable(library->entry()));
 
-  Send(EncodeStage(nonce, ProbeStage::kInit));
+  announce(ProbeStage::kInit);
   // Kept for ever, as the plugin's threads may still use it while this process ends.
   DEPUTY_ASSIGN_OR_REJECT(std::shared_ptr<LoadedPlugin> loaded, LoadedPlugin::Adopt(table, nullptr));
   const auto& plugin = *new std::shared_ptr<LoadedPlugin>(std::move(loaded));
 
-  Send(EncodeStage(nonce, ProbeStage::kDescribe));
+  announce(ProbeStage::kDescribe);
   DEPUTY_ASSIGN_OR_REJECT(PluginDescription description, Describe(*table, plugin->host()));
   SetLogLevel(LogLevel::kOff);  // what delegates answer to a trial is not reported
-  TryDelegates(plugin, description, [nonce](ProbeStage stage) { Send(EncodeStage(nonce, stage)); });
+  TryDelegates(plugin, description, announce);
+  send_mapped();
+  for (DelegateDescription& delegate : description.delegates)
+    if (!delegate.available) delegate.unavailable += RefusedFilesText();
   return description;
 }
 
 }  // namespace
 
 bool RunProbe(const std::filesystem::path& plugin, bool sandbox, uint64_t nonce) {
-  return Send(EncodeReply(nonce, Ask(plugin, sandbox, nonce)));
+  Checked<PluginDescription> answer = Ask(plugin, sandbox, nonce);
+  if (auto* rejection = std::get_if<Rejection>(&answer)) rejection->text += RefusedFilesText();
+  return Send(EncodeReply(nonce, answer));
 }
 
 }  // namespace deputy::host

@@ -17,6 +17,7 @@
 #include "isolation/sandbox_level.hpp"
 #include "plugin/discovery/device_names.hpp"
 #include "worker/file_rights.hpp"
+#include "worker/refused_files.hpp"
 #include "worker/system_call_filter.hpp"
 
 namespace deputy::host {
@@ -97,7 +98,10 @@ std::string GiveUpRights(const std::filesystem::path& plugin, const std::vector<
 
 std::optional<Rejection> EnterSandbox(const std::filesystem::path& plugin, const std::vector<std::string>& devices) {
   const std::string error = GiveUpRights(plugin, devices);
-  if (error.empty()) return std::nullopt;
+  if (error.empty()) {
+    NoteRefusedFiles();
+    return std::nullopt;
+  }
   return Rejection{RejectReason::kLoadFailed, "cannot be loaded in a sandbox: " + error};
 }
 

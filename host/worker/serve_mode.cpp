@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/thread.hpp"
 #include "base/worker_process.hpp"
 #include "worker/served_calls.hpp"
 
@@ -42,7 +43,13 @@ void OpenChannel(ServedPlugin& plugin, WireFrame& frame) {
   std::unique_ptr<Mapping> page = Mapping::Of(frame.descriptors[1].get(), 0, sizeof(ChannelPage), true);
   if (page == nullptr) EndWorker();
   auto channel = std::make_unique<HostChannel>(std::move(frame.descriptors[0]), std::move(page));
-  std::thread([&plugin, channel = std::move(channel)] { ServeChannel(plugin, *channel); }).detach();
+  // Without a further thread the channel is closed, which the host sees.
+  if (Result<std::thread> started =
+          StartThread([&plugin, channel = std::move(channel)] { ServeChannel(plugin, *channel); });
+      started.ok())
+    started->detach();
+  else
+    Log(LogLevel::kError, "{}", started.status().message());
 }
 
 // Holds the context meanwhile: it is not destroyed under the plugin's feet.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "plugin/checks/plugin_code.hpp"
 #include "worker/graph_mirror.hpp"
 #include "worker/host_channel.hpp"
+#include "worker/refused_files.hpp"
 #include "worker/served_plugin.hpp"
 
 namespace deputy::host {
@@ -85,8 +87,11 @@ void InvokeVoid(Function* function, const char* name, Call&& call) {
 template <class Payload>
 ReplyWords ReplyWith(const StatusHandle& status, const Payload& payload) {
   Outcome outcome;
-  if (status != nullptr)
-    outcome = {true, status->code, status->node, {status->message.c_str(), status->message.size()}};
+  std::string message;
+  if (status != nullptr) {
+    message = status->message + RefusedFilesText();
+    outcome = {true, status->code, status->node, {message.c_str(), message.size()}};
+  }
   Reply<Payload> reply{outcome, {}};
   reply.payload = payload;
   return Encode(reply);

@@ -1,8 +1,12 @@
 #include "surroundings.hpp"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <malloc.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 extern char** environ;
 
@@ -63,6 +68,28 @@ Surroundings Surroundings::Take() {
   }
   now.umask = ::umask(0);
   ::umask(now.umask);
+  cpu_set_t processors;
+  CPU_ZERO(&processors);
+  std::string& allowed = now.settings["the processors of the calling thread (sched_setaffinity)"];
+  if (sched_getaffinity(0, sizeof processors, &processors) == 0)
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &processors)) allowed += std::to_string(cpu) + " ";
+  now.settings["the priority of the calling thread (nice)"] = std::to_string(getpriority(PRIO_PROCESS, 0));
+  now.settings["the scheduling policy of the calling thread"] = std::to_string(sched_getscheduler(0));
+  now.settings["whether the process can be dumped (PR_SET_DUMPABLE)"] =
+      std::to_string(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0));
+  for (const auto& [limit, name] : {std::pair{RLIMIT_NOFILE, "open files"}, std::pair{RLIMIT_STACK, "stacks"},
+                                    std::pair{RLIMIT_AS, "address space"}, std::pair{RLIMIT_DATA, "data"},
+                                    std::pair{RLIMIT_CORE, "core files"}, std::pair{RLIMIT_FSIZE, "file sizes"},
+                                    std::pair{RLIMIT_NPROC, "processes"}, std::pair{RLIMIT_MEMLOCK, "locked memory"}}) {
+    rlimit value{};
+    getrlimit(limit, &value);
+    now.settings[std::string("the limit of ") + name + " (setrlimit)"] =
+        std::to_string(value.rlim_cur) + "/" + std::to_string(value.rlim_max);
+  }
+  for (int stream = 0; stream < 3; ++stream)
+    now.settings["flags of descriptor " + std::to_string(stream) + " (O_NONBLOCK)"] =
+        std::to_string(fcntl(stream, F_GETFL));
   return now;
 }
 
@@ -74,6 +101,8 @@ std::string Surroundings::ChangesSince(const Surroundings& before) const {
   if (umask != before.umask) changed("the umask");
   for (size_t i = 0; i < signals.size(); ++i)
     if (signals[i] != before.signals[i]) changed(std::string("the handling of ") + strsignal(static_cast<int>(i + 1)));
+  for (const auto& [name, value] : settings)
+    if (before.settings.count(name) == 0 || before.settings.at(name) != value) changed(name);
   for (const auto& [name, value] : environment)
     if (before.environment.count(name) == 0 || before.environment.at(name) != value) changed("the variable " + name);
   for (const auto& [name, value] : before.environment)

@@ -14,6 +14,8 @@ struct Surroundings {
   std::map<std::string, std::string> environment;
   std::vector<std::string> signals;  // handler and mask of each signal
   unsigned umask = 0;
+  // Of the process and of the thread that called the plugin: by name what would be said to have changed.
+  std::map<std::string, std::string> settings;
 
   static Surroundings Take();
   // The differences from `before`; "" if there are none.

@@ -19,7 +19,7 @@ sys.path.insert(0, str(TESTS / "fuzz"))
 import coverage_table  # noqa: E402
 
 PAGE = "faults/COVERAGE.md"
-CASES = (*range(1, 177), *range(190, 193), *range(195, 205))
+CASES = (*range(1, 193), *range(195, 205))
 STATES = ("tested", "partly", "open", "not applicable")
 HEAD = ["number", "P0", "case", "tests", "state", "missing, or reason"]
 # Folders whose files name numbers without being tests of them.
@@ -141,6 +141,7 @@ def self_test():
         "no name": page.replace(row, re.sub(r"^(\| 8 \|[^|]*\|)[^|]*", r"\1 ", row)),
         "the counts are": re.sub(r"(?m)^181 cases: \d+", "181 cases: 0", page),
         "the counts are": re.sub(r"(?m)^\d+ cases: \d+", "179 cases: 0", page),
+        "the counts are": re.sub(r"(?m)^189 cases: \d+", "176 cases: 0", page),
         "cells, not": page.replace(row, row + " one more |"),
         "no row of numbers for dpm": re.sub(r"(?m)^(\| `dpm` \|) [\d,]+", r"\1 many", page),
         "dpn is no target": page.replace("| `dpm` |", "| `dpn` |"),

@@ -35,6 +35,13 @@ SCRIPT = re.compile(r"(\.(py|sh|cmake)|(^|/)CMakeLists\.txt|^\.ci/[^/.]+)$")
 # Spelled in two parts, so that this file does not find itself.
 OPEN_TASK = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b(?!\([^)\s][^)]*\))")
 SWITCHED_OFF = re.compile(r"^[ \t]*#[ \t]*if[ \t]+(0|false)\b", re.M)
+# Threads of the host begin where it is an error, and no exception, that there can be none.
+STARTED_THREAD = re.compile(r"std::(thread|jthread)\s*[({]|std::async\b|\bpthread_create\b")
+THREAD_STARTERS = {
+    "host/base/thread.hpp": "the function that starts them",
+    "host/cli/thread.hpp": "the same for commands, which see the public headers alone",
+    "host/cli/progress.cpp": "goes on without the line that its thread would draw",
+}
 USING_NAMESPACE = re.compile(r"^[ \t]*using[ \t]+namespace\b", re.M)
 
 
@@ -70,6 +77,10 @@ def check_text(root, names):
         if CODE.search(name):
             for match in SWITCHED_OFF.finditer(text):
                 wrong.append(f"{name}:{line_of(text, match)}: code that is switched off; delete it")
+        if name.startswith("host/") and name not in THREAD_STARTERS:
+            for match in STARTED_THREAD.finditer(text):
+                wrong.append(f"{name}:{line_of(text, match)}: a thread whose start may throw; use StartThread of "
+                             "base/thread.hpp, or RunOnThreads of cli/thread.hpp")  # fmt: skip
         if HEADER.search(name):
             for match in USING_NAMESPACE.finditer(text):
                 wrong.append(f"{name}:{line_of(text, match)}: using namespace in a header")
@@ -122,12 +133,14 @@ def self_test():
         "empty.cpp": ("// FIX" "ME( )\n", "without an (owner)"),
         "off.cpp": ("#if 0\n#endif\n", "switched off"),
         "using.hpp": ("using namespace std;\n", "using namespace in a header"),
+        "host/thread.cpp": ("std::thread(work).detach();\n", "a thread whose start may throw"),
     }
     tool, missed, cases = clang_format(), [], 0
 
     def verdict(files, check):
         with tempfile.TemporaryDirectory() as scratch:
             for name, text in files.items():
+                Path(scratch, name).parent.mkdir(exist_ok=True)
                 Path(scratch, name).write_text(text, encoding="utf-8")
             return check(Path(scratch), files_of(Path(scratch)))
 

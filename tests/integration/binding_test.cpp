@@ -77,6 +77,34 @@ TEST_F(ManyOutputsTest, AnOutputInAnInputIsRefusedAlsoAfterARunThatWentWell) {
   ExpectRight(outputs);
 }
 
+// Its owner would read what the run has not written there.
+TEST_F(ManyOutputsTest, R187_LentMemoryOfAnotherShapeIsRefused) {
+  std::vector<float> memory(16, 7);
+  const auto lent = [&](DType dtype, Shape shape) {
+    const size_t bytes = *ByteSize(dtype, shape);
+    return *Tensor::Wrap(dtype, std::move(shape), memory.data(), bytes);
+  };
+  std::vector<Tensor> outputs(kWidth + 3);
+  outputs[5] = lent(DType::kFloat32, {3, 2});
+  EXPECT_EQ(Refusal(outputs), "output 'y5' is float32 [2,3], the bound tensor is float32 [3,2]");
+  outputs[5] = lent(DType::kInt32, {2, 3});
+  EXPECT_EQ(Refusal(outputs), "output 'y5' is float32 [2,3], the bound tensor is int32 [2,3]");
+  // One whose extents only the run knows.
+  outputs[5] = Tensor();
+  std::vector<int64_t> positions(12, 7);
+  outputs[kDynamic] = *Tensor::Wrap(DType::kInt64, {2, 6}, positions.data(), 12 * sizeof(int64_t));
+  const Status status = session_.Predict(inputs_, &outputs);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << status.ToString();
+  EXPECT_NE(status.message().find("the bound tensor is int64 [2,6]"), std::string::npos) << status.message();
+  // Of the right shape it is written; memory that the tensor owns is replaced.
+  outputs[kDynamic] = Tensor();
+  outputs[5] = lent(DType::kFloat32, {2, 3});
+  outputs[6] = *Tensor::Allocate(DType::kFloat32, {7});
+  ASSERT_TRUE(session_.Predict(inputs_, &outputs).ok());
+  EXPECT_EQ(memory[0], 5);
+  EXPECT_EQ(outputs[6].shape(), (Shape{2, 3}));
+}
+
 TEST_F(ManyOutputsTest, TwoOutputsThatShareOneByteAreRefused) {
   std::vector<float> memory(12);
   std::vector<Tensor> outputs(kWidth + 3);

@@ -50,14 +50,14 @@ class Run(Reports):
         self.assertEqual(
             set(report),
             {"model", "assumed", "inputs", "outputs", "runs", "time_ns", "summary", "multiply_adds", "delegates",
-             "expected"},
+             "expected", "incidents", "degraded"},
         )  # fmt: skip
         self.assertEqual(set(report["inputs"][0]), {"name", "dtype", "shape", "from"})
         self.assertEqual(set(report["outputs"][0]),
                          {"name", "dtype", "shape", "nan_count", "min", "mean", "max", "first"})  # fmt: skip
         self.assertEqual(
             set(report["delegates"][0]),
-            {"name", "nodes", "partitions", "multiply_adds", "host_time_ns", "device_time_ns"},
+            {"name", "nodes", "placed_nodes", "partitions", "multiply_adds", "host_time_ns", "device_time_ns"},
         )
         self.assertEqual(set(report["time_ns"]), {"min", "p50", "p90", "p95", "p99", "max", "mean"})
 

@@ -55,6 +55,22 @@ void ExpectClose(const std::vector<float>& got, const std::vector<float>& wanted
   for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], wanted[i], tolerance * largest) << "element " << i;
 }
 
+TEST(ManyShapes, NineInTurnAreOneLineOfTheLog) {
+  std::vector<std::string> lines;
+  SetLogSink([&](LogLevel level, std::string_view, std::string_view message) {
+    if (level >= LogLevel::kInfo) lines.emplace_back(message);
+  });
+  Context context = *Context::FromYamlText("shapes", "version: 1\ncache: {dir: \"off\"}\n");
+  Model model;
+  ASSERT_TRUE(model.Build(DEPUTY_TEST_MODELS "/two_inputs.onnx", context).ok());
+  Session session = *model.CreateSession();
+  for (int round = 0; round < 3; ++round)
+    for (int64_t extent = 1; extent < 10; ++extent)
+      (void)Predict(session, {Numbers({extent, 3}, 1), Numbers({1, 3}, 2)});
+  SetLogSink(nullptr);
+  EXPECT_EQ(lines.size(), 1u) << ::testing::PrintToString(lines);
+}
+
 // Name and origin of every partition of a delegate.
 using Origins = std::vector<std::pair<std::string, std::string>>;
 Origins OriginsOf(const Session& session, const std::string& delegate) {

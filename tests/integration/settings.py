@@ -101,3 +101,32 @@ class Settings(unittest.TestCase):
 
     def threads_of_a_run(self, count):
         return len(self.of_a_run("task", f"cpu.threads={count}"))
+
+    def accused(self, plugin, verify, *arguments, options="", model=None, values=(0.1, 2, 2, 2, 2, 2), shape=(2, 3),
+                status=0):  # fmt: skip
+        """Whether a run says that the plugin's delegate computes wrongly."""
+        x = self.scratch / "x.npy"
+        x.write_bytes(onnx_bytes.npy(values, shape))
+        config = self.config(
+            f"cache: {{dir: \"off\"}}\ndelegates: [{{name: {plugin}, options: {{{options}}}, verify: {verify}}}]\n",
+            f"version: 1\nplugins: {{paths: [{self.fixture(plugin)}], trust: any}}\n")  # fmt: skip
+        done = self.deputy("run", model or self.model(), "--config", config, "--input", f"x={x}", *arguments,
+                           status=status)  # fmt: skip
+        said = done.stderr
+        if "wrong result of" in said:
+            for part in (plugin, f"{plugin}.so", f"partition {plugin}/0"):
+                self.assertIn(part, said)
+        return "wrong result of" in said
+
+    def plans_made(self, kept):
+        """For six runs with three shapes in turn, where a model keeps so many."""
+        folder = self.scratch / f"shapes{kept}"
+        x, y = (onnx_bytes.value_info(name, ("n",)) for name in "xy")
+        for index, extent in enumerate((1, 2, 3, 1, 2, 3)):
+            data = folder / f"test_data_set_{index}"
+            data.mkdir(parents=True)
+            for kind, name in (("input", "x"), ("output", "y")):
+                (data / f"{kind}_0.pb").write_bytes(onnx_bytes.tensor([1] * extent, (extent,), name))
+        (folder / "model.onnx").write_bytes(onnx_bytes.model([onnx_bytes.node("Relu", ["x"], ["y"])], [x], [y]))
+        done = self.deputy("test-case", folder, "--config", self.config(f"models: {{plans: {kept}}}\n"), "-v")
+        return done.stderr.count("placing 1 node")

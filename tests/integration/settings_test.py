@@ -234,22 +234,6 @@ class Effects(Settings):
                 self.assertIn("was not written", done.stderr)
                 self.assertEqual("; cpu runs it from now on" in done.stderr, status == 0, done.stderr)
 
-    def accused(self, plugin, verify, *arguments, options="", model=None, values=(0.1, 2, 2, 2, 2, 2), shape=(2, 3),
-                status=0):  # fmt: skip
-        """Whether a run says that the plugin's delegate computes wrongly."""
-        x = self.scratch / "x.npy"
-        x.write_bytes(onnx_bytes.npy(values, shape))
-        config = self.config(
-            f"cache: {{dir: \"off\"}}\ndelegates: [{{name: {plugin}, options: {{{options}}}, verify: {verify}}}]\n",
-            f"version: 1\nplugins: {{paths: [{self.fixture(plugin)}], trust: any}}\n")  # fmt: skip
-        done = self.deputy("run", model or self.model(), "--config", config, "--input", f"x={x}", *arguments,
-                           status=status)  # fmt: skip
-        said = done.stderr
-        if "wrong result of" in said:
-            for part in (plugin, f"{plugin}.so", f"partition {plugin}/0"):
-                self.assertIn(part, said)
-        return "wrong result of" in said
-
     @shows("delegates.verify.when", "delegates.verify.every")
     def test_VerifyChoosesTheRuns(self):
         for verify, first, later in (("never", False, False), ("first_run", True, False), ("always", True, True),
@@ -349,6 +333,10 @@ class Effects(Settings):
     def test_FilesOfModelsAreMappedOrCopied(self):
         for mapped, place in (("true", f"{self.model()}\n"), ("false", "/memfd:deputy (deleted)\n")):
             self.assertIn(place, self.of_a_run("maps", f"models.map_files={mapped}"))
+
+    @shows("models.plans")
+    def test_PlansOfSoManyShapesAreKept(self):
+        self.assertEqual((self.plans_made(3), self.plans_made(2)), (3, 6))
 
     @shows("fallback")
     def test_WithoutFallbackANodeThatOnlyTheCpuTakesIsAnError(self):

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "deputy/dtype.hpp"
 #include "deputy/export.hpp"
 #include "deputy/tensor.hpp"
 
@@ -37,6 +38,7 @@ struct Comparison {
 // Tolerances that are given; the others follow from the output and the model.
 struct ToleranceSettings {
   std::optional<double> rtol, atol, atol_scale, outliers;
+  DType computes_in = DType::kUndefined;  // the float type in which the results were computed, if it is known
 };
 
 // The properties of a model, or of a part of one, that bear on its accuracy.
@@ -44,9 +46,13 @@ struct DEPUTY_API ModelTraits {
   size_t nodes = 0;
   bool quantized = false;  // quantizes values between its nodes: the last bit of a sum may become a step
   std::string drawing;     // a node that generates random numbers, so that outputs cannot be compared; or empty
+  // The narrowest float type in which a delegate of the model has declared to compute; undefined: none has.
+  DType computes_in = DType::kUndefined;
 
   // More than a few nodes: rounding errors add up.
   bool is_network() const { return nodes > 10; }
+  // Takes a delegate into account that computes in this type.
+  void AddPrecision(DType type);
   // Takes a node into account; `name` is for `drawing`.
   void Add(std::string_view domain, std::string_view op_type, std::string_view name);
 };
@@ -56,7 +62,9 @@ struct DEPUTY_API ModelTraits {
 // least 0.01: smaller outputs are the tails of a sigmoid or softmax, in which relative accuracy has no meaning.
 // Quantized models: one element in a hundred may be off by one quantization step, which is one for 8-bit integers, and
 // for floats, whose steps are unknown here, 1/16 of the largest magnitude: at least two steps of data that use a
-// quarter of their range. All others: the defaults of Tolerance.
+// quarter of their range. Floats that a delegate has computed in a narrower type: 16 units in the last place of that
+// type, relative and of the largest magnitude; in networks the latter is 64 units. All others: the defaults of
+// Tolerance.
 DEPUTY_API Tolerance ToleranceFor(const ToleranceSettings& given, DType output, const ModelTraits& model);
 
 // NaN equals NaN, an infinity only itself. Equal bits are always equal; different 64-bit integers differ by at least 1.

@@ -25,12 +25,15 @@ struct DelegateHealthReport {
   size_t demoted_partitions = 0;  // run by others for as long as their model lives
   // False after three failures of the device (lost, unavailable) within five minutes, until a trial run succeeds.
   bool available = true;
+  bool failing = false;                   // the last run of one of its partitions failed
   std::chrono::milliseconds retry_in{0};  // until the next trial run
 };
 
 // Failures of a context's delegates, since they were opened.
 struct HealthReport {
-  bool degraded = false;                        // a delegate is not available, or partitions are demoted
+  // A delegate is not available, partitions are demoted, or the last run of a partition failed: until the delegate has
+  // run it well.
+  bool degraded = false;
   std::vector<DelegateHealthReport> delegates;  // in order, without the CPU
   std::vector<Incident> incidents;              // the latest 64, in the order in which they happened
 };

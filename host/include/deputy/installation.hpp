@@ -17,6 +17,7 @@ struct InstallationReport {
   // "none".
   std::string sandbox;
   std::string kernels;   // instruction set of the CPU's kernels, a level of x86-64: "v4", "v3", "baseline"
+  unsigned cpus = 1;     // that this process may use, by its affinity and by quotas of control groups
   std::string distrust;  // how users other than root and this one could change or replace the library; empty: not
 };
 

@@ -199,6 +199,9 @@ class DEPUTY_API Model {
   // which is read beside a model under policy `measured`. kFailedPrecondition: there are none.
   Result<std::string> MeasuredPlacements() const;
 
+  // Of the delegates of its context, whose other models count as well. [any-thread]
+  HealthReport Health() const;
+
   // Writes the model as .dpm, with the extents of BuildOptions and without extra outputs.
   Status Save(const std::string& path) const;
 

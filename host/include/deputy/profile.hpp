@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "deputy/health.hpp"
+
 namespace deputy {
 
 // Time of the last Predict, from the call on: with the preparation for shapes that are new, the binding of the inputs
@@ -18,6 +20,11 @@ struct RunStatistics {
   // Per delegate: time in which its device was busy; 0 where it does not report that. Without the measurements of
   // policy `measured` that follow the run.
   std::vector<uint64_t> device_ns{};
+  // Per delegate, with profiling: nodes that it has run. Those of a partition that failed are counted for the delegates
+  // that ran them instead, which PlacementReport does only once they own them.
+  std::vector<std::pair<std::string, uint64_t>> delegate_nodes{};
+  // Failures of delegates, and wrong results, of this run alone; Context::Health has those of all runs.
+  std::vector<Incident> incidents{};
 };
 
 // An event of the last Predict: a step of the plan, or an operation of a delegate's device in it.

@@ -6,10 +6,10 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
-#include <system_error>
 #include <thread>
 
 #include "base/log.hpp"
+#include "base/thread.hpp"
 #include "plugin/checks/text.hpp"
 
 namespace deputy::host {
@@ -46,11 +46,9 @@ class CallWatchdog {
  private:
   // Without a further thread, calls are not watched until one can be started.
   void Start() {
-    try {
-      std::thread([this] { Watch(); }).detach();
-      started_ = true;
-    } catch (const std::system_error&) {
-    }
+    Result<std::thread> started = StartThread([this] { Watch(); });
+    started_ = started.ok();
+    if (started_) started->detach();
   }
 
   void Watch() {

@@ -11,10 +11,8 @@
 #include "plugin/checks/process_end.hpp"
 
 namespace deputy::host {
-namespace {
 
-// Once per plugin and kind: a plugin that does it does it in every run.
-void ReportOnce(const CallSite& site, const char* state) noexcept {
+void ReportOnce(const CallSite& site, const char* state, const char* remedy) noexcept {
   try {
     static std::mutex mutex;
     static auto* const reported = new std::set<std::pair<std::string, std::string>>;
@@ -22,15 +20,16 @@ void ReportOnce(const CallSite& site, const char* state) noexcept {
       const std::lock_guard lock(mutex);
       if (!reported->emplace(site.plugin, state).second) return;
     }
-    Log(LogLevel::kWarning, "{}: {} changed {} of the thread that called it; restored, and not reported again",
-        site.plugin, site.function, state);
+    Log(LogLevel::kWarning, "{}: {} changed {}; {}, and not reported again", site.plugin, site.function, state, remedy);
   } catch (...) {  // no memory for the line
   }
 }
 
-constexpr const char* kRounding = "the rounding mode";
-constexpr const char* kFlush = "the flushing of subnormal numbers";
-constexpr const char* kTraps = "the floating-point exceptions";
+namespace {
+
+constexpr const char* kRounding = "the rounding mode of the thread that called it";
+constexpr const char* kFlush = "the flushing of subnormal numbers of the thread that called it";
+constexpr const char* kTraps = "the floating-point exceptions of the thread that called it";
 
 void ReportFloat(const CallSite& site, const FloatControl& before, const FloatControl& after) noexcept {
 #if defined(__x86_64__)
@@ -39,13 +38,13 @@ void ReportFloat(const CallSite& site, const FloatControl& before, const FloatCo
   if ((sse & 0x6000) != 0 || (x87 & 0x0c00) != 0) ReportOnce(site, kRounding);
   if ((sse & 0x8040) != 0) ReportOnce(site, kFlush);
   if ((sse & 0x1f80) != 0 || (x87 & 0x3f) != 0) ReportOnce(site, kTraps);
-  if ((x87 & 0x0300) != 0) ReportOnce(site, "the precision of the x87 unit");
+  if ((x87 & 0x0300) != 0) ReportOnce(site, "the precision of the x87 unit of the thread that called it");
 #elif defined(__aarch64__)
   const uint64_t changed = before.fpcr ^ after.fpcr;
   if ((changed & 0x00c00000) != 0) ReportOnce(site, kRounding);
   if ((changed & 0x01080000) != 0) ReportOnce(site, kFlush);
   if ((changed & 0x00009f00) != 0) ReportOnce(site, kTraps);
-  if ((changed & 0x02000000) != 0) ReportOnce(site, "the default NaN mode");
+  if ((changed & 0x02000000) != 0) ReportOnce(site, "the default NaN mode of the thread that called it");
 #else
   if (before != after) ReportOnce(site, kRounding);
 #endif
@@ -88,7 +87,7 @@ bool ThreadKeeper::RestoreSignals() const noexcept {
 
 void ThreadKeeper::Report(const FloatControl& left, bool signals_changed) const noexcept {
   if (left != control_) ReportFloat(site_, control_, left);
-  if (signals_changed) ReportOnce(site_, "the signal mask");
+  if (signals_changed) ReportOnce(site_, "the signal mask of the thread that called it");
 }
 
 }  // namespace deputy::host

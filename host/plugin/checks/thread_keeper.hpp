@@ -17,6 +17,9 @@ struct CallSite {
   std::string_view place = {};     // "node 'conv1' (Conv)"; empty where the call is about no node
 };
 
+// A warning that the call changed `state`; once per plugin and kind: a plugin that does it does it in every call.
+void ReportOnce(const CallSite& site, const char* state, const char* remedy = "restored") noexcept;
+
 // The state that is compared and restored. The signal mask costs a system call.
 enum class Watch { kFloat, kFloatAndSignals };
 

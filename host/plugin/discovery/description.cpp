@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "plugin/checks/handles.hpp"
+#include "plugin/checks/process_keeper.hpp"
 #include "plugin/checks/text.hpp"
 #include "plugin/discovery/option_check.hpp"
 #include "plugin/discovery/table_check.hpp"
@@ -195,6 +196,7 @@ struct DeviceCollector {
 std::optional<Rejection> Init(const deputy_plugin& table, const deputy_host* host) {
   if (table.init == nullptr) return std::nullopt;
   deputy_status* raw = nullptr;
+  const ProcessKeeper keeper(SiteOf(table.init, "init"));
   if (!Returned(SiteOf(table.init, "init"), [&] { raw = table.init(&table, host); }))
     return Rejection{RejectReason::kThrew, "its init threw an exception"};
   if (const StatusHandle status{raw})

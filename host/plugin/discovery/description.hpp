@@ -11,6 +11,7 @@
 #include "deputy/abi/delegate.h"
 #include "deputy/abi/ext/capabilities.h"
 #include "deputy/abi/ext/devices.h"
+#include "plugin/discovery/plugin_file.hpp"
 #include "plugin/discovery/rejection.hpp"
 
 namespace deputy::host {
@@ -68,6 +69,7 @@ struct PluginDescription {
   std::string id, vendor, version;
   uint32_t abi_version = 0;
   std::vector<DelegateDescription> delegates;
+  std::vector<PluginPart> mapped;          // libraries that it added to its process
   std::vector<std::string> refused_calls;  // that its sandbox refused while it was probed: "socket (1)"
 
   bool operator==(const PluginDescription&) const = default;

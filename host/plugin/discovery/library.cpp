@@ -12,6 +12,7 @@
 
 #include "plugin/checks/plugin_code.hpp"
 #include "plugin/checks/process_end.hpp"
+#include "plugin/checks/process_keeper.hpp"
 #include "plugin/checks/text.hpp"
 #include "plugin/discovery/elf_image.hpp"
 
@@ -76,6 +77,7 @@ Checked<std::unique_ptr<Library>> Library::Open(const std::filesystem::path& pat
   const auto mode =
       dll::load_mode::rtld_now | dll::load_mode::rtld_local | static_cast<dll::load_mode::type>(RTLD_NODELETE);
   std::error_code error;
+  const ProcessKeeper keeper({label, "load", {}});
   if (!Returned({label, "load"}, [&] { handle->library.load(path, mode, error); }))
     return Rejection{RejectReason::kThrew, "one of its static constructors threw an exception"};
   if (error || !handle->library.is_loaded()) return LoadFailed(path);

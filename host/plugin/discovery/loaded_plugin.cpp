@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "plugin/discovery/description.hpp"
+#include "plugin/discovery/plugin_parts.hpp"
 #include "plugin/discovery/table_check.hpp"
 #include "plugin/proxy/host_services.hpp"
 
@@ -72,8 +73,12 @@ namespace {
 std::optional<Rejection> CheckUnchanged(const LoadedPlugin::Expected& expected) {
   const Checked<FileIdentity> now = IdentityOf(expected.path);
   const FileIdentity* identity = std::get_if<FileIdentity>(&now);
-  if (identity != nullptr && *identity == expected.identity) return std::nullopt;
-  return Rejection{RejectReason::kChanged, "is no longer the file that was checked; scan again"};
+  if (identity == nullptr || *identity != expected.identity)
+    return Rejection{RejectReason::kChanged, "is no longer the file that was checked; scan again"};
+  if (const PluginPart* part = ChangedPart(expected.parts))
+    return Rejection{RejectReason::kChanged,
+                     fmt::format("its file {} is no longer the one that was checked; scan again", part->path.native())};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -81,6 +86,10 @@ std::optional<Rejection> CheckUnchanged(const LoadedPlugin::Expected& expected) 
 Checked<std::shared_ptr<LoadedPlugin>> LoadedPlugin::Load(const Expected& expected) {
   ApplyEnvironment(expected.manifest);
   if (auto rejection = CheckUnchanged(expected)) return *std::move(rejection);
+  const std::string clash = ClashOf(expected.path, expected.manifest, expected.parts);
+  if (!clash.empty())
+    return Rejection{RejectReason::kLoadFailed, "cannot be loaded into this process: " + clash +
+                                                    "; 'isolation: process' gives it a process of its own"};
   std::shared_ptr<LoadedPlugin> plugin(new LoadedPlugin);
   DEPUTY_ASSIGN_OR_REJECT(
       plugin->library_,
@@ -89,12 +98,16 @@ Checked<std::shared_ptr<LoadedPlugin>> LoadedPlugin::Load(const Expected& expect
   if (auto rejection = CheckUnchanged(expected)) return *std::move(rejection);
   if (plugin->library_->BuildId() != expected.manifest.build_id)
     return Rejection{RejectReason::kChanged, "was replaced while it was loaded: its build id differs"};
+  // What another thread has loaded meanwhile takes the place of its libraries as well.
+  if (const std::string late = ClashOf(expected.path, expected.manifest, expected.parts); !late.empty())
+    return Rejection{RejectReason::kLoadFailed, "uses a library of another plugin: " + late};
   DEPUTY_ASSIGN_OR_REJECT(plugin->table_, QueryTable(plugin->library_->entry()));
   const std::string_view id(plugin->table_->id.data, plugin->table_->id.size);
   if (id != expected.manifest.id)
     return Rejection{RejectReason::kBadTable,
                      fmt::format("calls itself '{}', but its manifest says '{}'", id, expected.manifest.id)};
   plugin->build_id_ = expected.manifest.build_id;
+  plugin->parts_text_ = expected.parts_text;
   // Taken first: arguments are evaluated in any order, and `plugin` is empty after its move.
   PluginLife* const life = &PluginLife::Of(*plugin->table_);
   return Finish(std::move(plugin), expected.path.filename().string(), life);
@@ -114,6 +127,7 @@ Checked<std::shared_ptr<LoadedPlugin>> LoadedPlugin::AdoptServed(const Expected&
   plugin->keep_ = std::move(keep);
   plugin->table_ = table;
   plugin->build_id_ = expected.manifest.build_id;
+  plugin->parts_text_ = expected.parts_text;
   PluginLife* const life = plugin->own_life_.get();
   return Finish(std::move(plugin), expected.path.filename().string() + ", in a worker process", life);
 }
@@ -143,7 +157,10 @@ LoadedPlugin::~LoadedPlugin() {
   if (life_ != nullptr) life_->End(*table_);
 }
 
-std::string LoadedPlugin::BuildIdText() const { return fmt::format("{:02x}", fmt::join(build_id_, "")); }
+std::string LoadedPlugin::BuildIdText() const {
+  if (build_id_.empty()) return {};
+  return fmt::format("{:02x}{}{}", fmt::join(build_id_, ""), parts_text_.empty() ? "" : "+", parts_text_);
+}
 
 const deputy_host* LoadedPlugin::host() const { return life_->host(); }
 

@@ -27,6 +27,8 @@ class LoadedPlugin {
     std::filesystem::path path;  // absolute, symbolic links resolved
     FileIdentity identity;
     Manifest manifest;
+    std::vector<PluginPart> parts = {};  // files of its note, and the libraries that it was seen to map
+    std::string parts_text = {};         // names their content; empty: there are none
   };
   // [load-time]
   static Checked<std::shared_ptr<LoadedPlugin>> Load(const Expected& expected);
@@ -43,7 +45,8 @@ class LoadedPlugin {
   const deputy_host* host() const;
   // "plugin com.example.npu (libnpu.so)": begins every report about it.
   const std::string& label() const { return label_; }
-  // Of the plugin's file, in hexadecimal; empty for the application's own plugin, which has none.
+  // Of the plugin's file, in hexadecimal, with the name of the content of its parts; empty without a build id, as for
+  // the application's own plugin.
   std::string BuildIdText() const;
 
   // Null if there is no such delegate.
@@ -62,6 +65,7 @@ class LoadedPlugin {
   std::shared_ptr<void> keep_;
   std::unique_ptr<Library> library_;
   std::vector<uint8_t> build_id_;
+  std::string parts_text_;
   const deputy_plugin* table_ = nullptr;
   std::vector<const deputy_delegate*> delegates_;
   PluginLife* life_ = nullptr;

@@ -78,6 +78,11 @@ std::optional<Rejection> AddLine(std::string_view key, std::string_view value, M
     manifest.sanitizer = value;
   } else if (key == "files") {
     manifest.files = SplitList(value);
+  } else if (key == "computes") {
+    manifest.computes = value == "float32" ? DType::kFloat32 : value == "float16" ? DType::kFloat16 : DType::kBFloat16;
+    if (value != NameOf(manifest.computes))
+      return BadManifest(
+          fmt::format("it computes in '{}': neither float32, float16 nor bfloat16", CleanText(value, 80)));
   } else if (key == "devices") {
     manifest.devices = SplitList(value);
     for (const std::string& device : manifest.devices)
@@ -188,6 +193,18 @@ bool AbiFits(uint32_t abi, uint32_t min_host, uint32_t host) {
 
 namespace {
 
+// Of the runtime library that the file needs; empty for none, and for that of undefined behaviour, which runs anywhere.
+std::string SanitizerOf(const ElfImage& image) {
+  constexpr std::pair<std::string_view, std::string_view> kRuntimes[] = {
+      {"asan", "address"}, {"tsan", "thread"}, {"lsan", "leak"}, {"msan", "memory"}, {"hwasan", "hwaddress"}};
+  for (const std::string& library : image.NeededLibraries())
+    for (const auto& [name, kind] : kRuntimes)
+      if (library.rfind(fmt::format("lib{}.so", name), 0) == 0 ||
+          library.rfind(fmt::format("libclang_rt.{}", name), 0) == 0)
+        return std::string(kind);
+  return {};
+}
+
 Checked<Manifest> ReadManifestOf(const ByteSource& file, const HostTraits& host) {
   DEPUTY_ASSIGN_OR_REJECT(const ElfImage image, ElfImage::Parse(file, host.machine));
   const ElfNote* found = nullptr;
@@ -200,6 +217,11 @@ Checked<Manifest> ReadManifestOf(const ByteSource& file, const HostTraits& host)
   }
   const std::optional<bool> entry = image.FindFunction(DEPUTY_ENTRY_SYMBOL);
   if (found == nullptr && !entry) return Rejection{RejectReason::kNotAPlugin, "is not a delegate plugin"};
+  // Before all else: what the runtime of a sanitizer does without its program is no fault of the plugin.
+  if (const std::string runtime = SanitizerOf(image); !runtime.empty() && runtime != host.sanitizer)
+    return Rejection{RejectReason::kSanitizerMismatch,
+                     fmt::format("is built with the {} sanitizer, this host {}", runtime,
+                                 host.sanitizer.empty() ? "is not" : "with the " + host.sanitizer + " sanitizer")};
   if (found == nullptr)
     return Rejection{RejectReason::kNoNote,
                      "has no manifest (ELF note " DEPUTY_NOTE_SECTION

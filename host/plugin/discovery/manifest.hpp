@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "deputy/dtype.hpp"
 #include "plugin/discovery/plugin_file.hpp"
 #include "plugin/discovery/rejection.hpp"
 
@@ -24,6 +25,7 @@ struct Manifest {
   std::string sanitizer;                                         // "", "address" or "thread"
   std::vector<std::string> files;                                // must travel with the plugin
   std::vector<std::string> devices;                              // names and patterns below /dev
+  DType computes = DType::kUndefined;                            // narrowest float type in which its delegates compute
   std::vector<uint8_t> build_id;                                 // of the linker; may be empty
   std::vector<std::string> libraries;                            // of the ELF file: needed by the dynamic linker
 };

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/file.hpp"
 #include "plugin/discovery/rejection.hpp"
@@ -45,6 +46,16 @@ struct FileIdentity {
   bool operator==(const FileIdentity&) const = default;
 };
 
+// A file that belongs to a plugin besides its own (plugin_parts.hpp).
+struct PluginPart {
+  std::filesystem::path path;
+  FileIdentity identity;          // all 0: there is none
+  std::vector<uint8_t> build_id;  // of its linker; may be empty
+  bool at_load = false;           // the plugin maps it while it is loaded
+
+  bool operator==(const PluginPart&) const = default;
+};
+
 // That the system did not give the bytes of a file, by its error number.
 Rejection RejectionOfErrno(int error);
 
@@ -58,6 +69,12 @@ class PluginFile final : public ByteSource {
   // Takes a file that is open for reading; fails for anything but a regular one.
   static Checked<std::unique_ptr<PluginFile>> Of(Descriptor opened);
   const FileIdentity& identity() const { return identity_; }
+  // Files of its note, whose content counts as its own; and libraries that it is known to map. Empty until they are
+  // set.
+  const std::vector<PluginPart>& parts() const { return parts_; }
+  const std::vector<PluginPart>& mapped() const { return mapped_; }
+  void set_parts(std::vector<PluginPart> parts) { parts_ = std::move(parts); }
+  void set_mapped(std::vector<PluginPart> mapped) { mapped_ = std::move(mapped); }
   // How users other than root and this one could change the open file; empty if they cannot.
   std::string Distrust() const;
   uint64_t size() const override { return identity_.size; }
@@ -69,6 +86,7 @@ class PluginFile final : public ByteSource {
   Descriptor file_;
   mutable std::atomic<int> read_error_{0};
   FileIdentity identity_;
+  std::vector<PluginPart> parts_, mapped_;
 };
 
 }  // namespace deputy::host

@@ -18,6 +18,7 @@
 #include "base/log.hpp"
 #include "base/worker_process.hpp"
 #include "plugin/checks/text.hpp"
+#include "plugin/discovery/plugin_parts.hpp"
 #include "plugin/discovery/probe_wire.hpp"
 
 namespace deputy::host {
@@ -103,6 +104,9 @@ std::chrono::nanoseconds StarvedFor(pid_t probe, std::chrono::milliseconds timeo
 
 Rejection EndedWithoutAnswer(const std::optional<int>& status, const ProbeStream& stream) {
   const char* when = TextOf(stream.stage());
+  // Its status went to the application, which collects all children: nothing tells whose doing the end was.
+  if (!status && stream.pending() == 0)
+    return {RejectReason::kProbeKilled, fmt::format("ended {}, and the application collected its status", when)};
   if (status && WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL)
     return {RejectReason::kProbeKilled, fmt::format("was ended by SIGKILL {}", when)};
   if (status && WIFSIGNALED(*status) && WTERMSIG(*status) == SIGSYS)
@@ -119,7 +123,8 @@ Rejection EndedWithoutAnswer(const std::optional<int>& status, const ProbeStream
 
 }  // namespace
 
-Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const ProbeOptions& options) {
+Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const ProbeOptions& options,
+                                 std::vector<PluginPart>* mapped) {
   const uint64_t nonce = NewNonce();
   Result<std::unique_ptr<WorkerProcess>> started =
       WorkerProcess::Start(options.worker,
@@ -170,6 +175,13 @@ Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const Prob
   const std::chrono::nanoseconds waited = late ? StarvedFor(worker.pid(), limit) : std::chrono::nanoseconds(0);
   const std::optional<int> status = worker.Finish();
   if (output_open) take_output();
+  // Named by the other process, looked up by this one.
+  std::vector<PluginPart> libraries;
+  for (const PluginPart& named : stream.mapped()) {
+    libraries.push_back(PartAt(named.path));
+    libraries.back().at_load = named.at_load;
+  }
+  if (mapped != nullptr) *mapped = libraries;
 
   Rejection rejection;
   const std::vector<std::string> refused = worker.refused_calls();
@@ -177,6 +189,7 @@ Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const Prob
     if (const Rejection* given = RejectionOf(*stream.reply()))
       return Rejection{given->reason, given->text + RefusedText(refused)};
     PluginDescription description = std::get<PluginDescription>(*stream.reply());
+    description.mapped = std::move(libraries);
     description.refused_calls = refused;
     return description;
   }

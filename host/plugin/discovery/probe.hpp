@@ -21,6 +21,8 @@ struct ProbeOptions {
 
 // `plugin` is absolute and has passed the first gate. Returns within six times the timeout plus the time to kill the
 // process. Never falls back to loading the plugin here: without the worker program nothing is probed. [any-thread]
-Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const ProbeOptions& options);
+// `mapped`, if not null, receives the libraries that the plugin is known to have mapped, also where it failed.
+Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const ProbeOptions& options,
+                                 std::vector<PluginPart>* mapped = nullptr);
 
 }  // namespace deputy::host

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -13,8 +14,9 @@
 namespace deputy::host {
 namespace {
 
-constexpr uint32_t kStageFrame = 1, kReplyFrame = 2;
+constexpr uint32_t kStageFrame = 1, kReplyFrame = 2, kMappedFrame = 3;
 constexpr uint32_t kMaxListedItems = 256;
+constexpr size_t kMaxPath = 4096;
 
 uint32_t Checksum(std::span<const uint8_t> bytes) {
   uint32_t hash = 2166136261u;
@@ -32,10 +34,13 @@ class Writer {
     bytes_.insert(bytes_.end(), bytes, bytes + sizeof value);
   }
   void Flag(bool value) { Number(static_cast<uint8_t>(value)); }
-  void Text(const std::string& text) {
-    Number(static_cast<uint32_t>(text.size()));
-    bytes_.insert(bytes_.end(), text.begin(), text.end());
+  void Text(const std::string& text) { Bytes(text); }
+  template <class Container>
+  void Bytes(const Container& bytes) {
+    Number(static_cast<uint32_t>(bytes.size()));
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
   }
+  void Path(const std::filesystem::path& path) { Bytes(path.native()); }
   template <class Item, class Each>
   void List(const std::vector<Item>& items, uint32_t /*limit*/, Each each) {
     Number(static_cast<uint32_t>(items.size()));
@@ -71,11 +76,22 @@ class Reader {
     value = number != 0;
   }
   void Text(std::string& text) {
+    Bytes(text);
+    Require(IsUtf8(text));
+  }
+  template <class Container>
+  void Bytes(Container& bytes) {
     const auto size = Number<uint32_t>();
     if (!Have(size)) return;
-    text.assign(reinterpret_cast<const char*>(bytes_.data()), size);
+    bytes.assign(bytes_.begin(), bytes_.begin() + size);
     bytes_ = bytes_.subspan(size);
-    Require(IsUtf8(text));
+  }
+  // Of a file of this machine, which may have any bytes.
+  void Path(std::filesystem::path& path) {
+    std::string bytes;
+    Bytes(bytes);
+    Require(bytes.size() < kMaxPath && bytes.find('\0') == std::string::npos && bytes.substr(0, 1) == "/");
+    path = bytes;
   }
   template <class Item, class Each>
   void List(std::vector<Item>& items, uint32_t limit, Each each) {
@@ -148,6 +164,16 @@ void PassDelegate(Wire& wire, Delegate& delegate) {
   wire.List(delegate.devices, kMaxDevices, [&](auto& device) { PassDevice(wire, device); });
 }
 
+template <class Wire, class Part>
+void PassPart(Wire& wire, Part& part) {
+  wire.Path(part.path);
+  for (auto* number : {&part.identity.device, &part.identity.inode, &part.identity.size}) wire.Number(*number);
+  wire.Number(part.identity.modified_ns);
+  wire.Number(part.identity.changed_ns);
+  wire.Bytes(part.build_id);
+  wire.Flag(part.at_load);
+}
+
 template <class Wire, class Plugin>
 void PassPlugin(Wire& wire, Plugin& plugin) {
   wire.Text(plugin.id);
@@ -156,6 +182,7 @@ void PassPlugin(Wire& wire, Plugin& plugin) {
   wire.Text(plugin.version);
   wire.Number(plugin.abi_version);
   wire.List(plugin.delegates, kMaxDelegates, [&](auto& delegate) { PassDelegate(wire, delegate); });
+  wire.List(plugin.mapped, kMaxListedItems, [&](auto& part) { PassPart(wire, part); });
   wire.List(plugin.refused_calls, kMaxListedItems, [&](auto& call) { wire.Text(call); });
   wire.Require(!plugin.delegates.empty());
 }
@@ -192,6 +219,14 @@ std::vector<uint8_t> EncodeStage(uint64_t nonce, ProbeStage stage) {
   Writer payload;
   payload.Number(static_cast<uint32_t>(stage));
   return Frame(nonce, kStageFrame, payload.bytes());
+}
+
+std::vector<uint8_t> EncodeMapped(uint64_t nonce, const std::vector<PluginPart>& parts) {
+  Writer payload;
+  const size_t count = std::min<size_t>(parts.size(), kMaxListedItems);
+  payload.List(std::vector<PluginPart>(parts.begin(), parts.begin() + static_cast<ptrdiff_t>(count)), kMaxListedItems,
+               [&](const PluginPart& part) { PassPart(payload, part); });
+  return Frame(nonce, kMappedFrame, payload.bytes());
 }
 
 std::vector<uint8_t> EncodeReply(uint64_t nonce, const Checked<PluginDescription>& reply) {
@@ -244,6 +279,11 @@ bool ProbeStream::TakeFrame(uint32_t kind, std::span<const uint8_t> payload) {
     if (!in.done() || stage > static_cast<uint32_t>(ProbeStage::kClose)) return Fail("an unknown stage");
     stage_ = static_cast<ProbeStage>(stage);
     return true;
+  }
+  if (kind == kMappedFrame) {
+    mapped_.clear();
+    in.List(mapped_, kMaxListedItems, [&](PluginPart& part) { PassPart(in, part); });
+    return in.done() || Fail("its libraries cannot be read");
   }
   if (kind != kReplyFrame) return Fail(fmt::format("a frame of the unknown kind {}", kind));
   if (in.Number<uint8_t>() == 1) {

@@ -38,6 +38,8 @@ enum class ProbeStage : uint32_t {
 const char* TextOf(ProbeStage stage);  // "while loading the library"
 
 std::vector<uint8_t> EncodeStage(uint64_t nonce, ProbeStage stage);
+// The libraries that are mapped so far; the last one received counts, also where no answer follows.
+std::vector<uint8_t> EncodeMapped(uint64_t nonce, const std::vector<PluginPart>& parts);
 std::vector<uint8_t> EncodeReply(uint64_t nonce, const Checked<PluginDescription>& reply);
 
 // Decodes the answer as it arrives, in pieces of any size.
@@ -52,6 +54,7 @@ class ProbeStream {
   ProbeStage stage() const { return stage_; }
   // Bytes of a frame that has begun and not ended.
   size_t pending() const { return buffer_.size(); }
+  const std::vector<PluginPart>& mapped() const { return mapped_; }
   const std::optional<Checked<PluginDescription>>& reply() const { return reply_; }
 
  private:
@@ -62,6 +65,7 @@ class ProbeStream {
   std::vector<uint8_t> buffer_;
   std::string fault_;
   ProbeStage stage_ = ProbeStage::kStart;
+  std::vector<PluginPart> mapped_;
   std::optional<Checked<PluginDescription>> reply_;
 };
 

@@ -12,6 +12,7 @@
 #include "base/judged_file.hpp"
 #include "base/nearest.hpp"
 #include "base/trust.hpp"
+#include "plugin/discovery/plugin_parts.hpp"
 #include "plugin/discovery/probe.hpp"
 #include "plugin/proxy/delegate_proxy.hpp"
 
@@ -165,6 +166,9 @@ std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const Sea
   if (auto rejection = CheckDuplicates(candidate)) return rejection;
   candidate.unwanted = !IsWanted(*candidate.entry.manifest, options);
   if (candidate.unwanted) return std::nullopt;
+  candidate.parts = PartsOfNote(candidate.resolved, *candidate.entry.manifest);
+  candidate.note_parts = candidate.parts.size();
+  file->set_parts(candidate.parts);
   JudgeLibraries(candidate, *file, options);
   LookUpLock(candidate, *file, options);
   if (options.require_listed && !candidate.entry.listed)
@@ -179,21 +183,28 @@ std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const Sea
   const Checked<FileIdentity> now = IdentityOf(candidate.resolved);
   if (!std::holds_alternative<FileIdentity>(now) || std::get<FileIdentity>(now) != candidate.identity)
     return Rejection{RejectReason::kChanged, "changed while it was probed"};
+  if (const PluginPart* part = ChangedPart(candidate.parts))
+    return Rejection{RejectReason::kChanged,
+                     fmt::format("its file {} changed while it was probed", part->path.native())};
+  AddParts(candidate.parts, description.mapped);
   if (is_new && options.records) options.records->Save(*file, description);
   candidate.entry.description = std::move(description);
   return std::nullopt;
 }
 
-Checked<PluginDescription> PluginRegistry::DescriptionOf(const Candidate& candidate, const PluginFile& file,
+Checked<PluginDescription> PluginRegistry::DescriptionOf(Candidate& candidate, PluginFile& file,
                                                          const ScanOptions& options, bool& is_new) {
   ProbeOptions how{options.worker, options.probe_timeout, options.sandbox, options.environment};
   // The user may set what the plugin sets.
   for (const auto& [name, value] : candidate.entry.manifest->environment) how.environment.push_back(name);
   if (!options.records) return Probe(candidate.resolved, how);
   ProbeRecords::Known known = options.records->Find(file);
+  candidate.content = known.content;
   if (known.quarantined) return *std::move(known.quarantined);
   if (known.description) return *std::move(known.description);
-  Checked<PluginDescription> probed = Probe(candidate.resolved, how);
+  std::vector<PluginPart> mapped;
+  Checked<PluginDescription> probed = Probe(candidate.resolved, how, &mapped);
+  file.set_mapped(std::move(mapped));
   is_new = true;
   if (const Rejection* fault = RejectionOf(probed); fault != nullptr && IsFault(fault->reason))
     return options.records->Quarantine(file, candidate.entry.path, candidate.entry.manifest->id, *fault);
@@ -325,7 +336,26 @@ Result<LoadedPlugin::Expected> PluginRegistry::FileOf(std::string_view delegate)
   if (!candidate->entry.manifest)
     return Error(StatusCode::kFailedPrecondition, "the plugin of delegate '{}' is part of the application, no file",
                  delegate);
-  return LoadedPlugin::Expected{candidate->resolved, candidate->identity, *candidate->entry.manifest};
+  return ExpectedOf(*candidate);
+}
+
+LoadedPlugin::Expected PluginRegistry::ExpectedOf(const Candidate& candidate) {
+  LoadedPlugin::Expected expected{
+      candidate.resolved, candidate.identity, *candidate.entry.manifest, candidate.parts, {}};
+  if (candidate.parts.empty()) return expected;
+  Digester digester;
+  const std::span<const PluginPart> parts(candidate.parts);
+  // The content is the plugin's own as well, whose build id stands for it where nothing is kept.
+  if (candidate.content && candidate.note_parts != 0) digester.Add(*candidate.content);
+  AddStates(candidate.content ? parts.subspan(candidate.note_parts) : parts, digester);
+  expected.parts_text = HexText(digester.Finish());
+  return expected;
+}
+
+std::string PluginRegistry::ClashOf(std::string_view delegate) {
+  const Result<Candidate*> candidate = Find(delegate);
+  if (!candidate.ok() || (*candidate)->loaded || !(*candidate)->entry.manifest) return {};
+  return host::ClashOf((*candidate)->resolved, *(*candidate)->entry.manifest, (*candidate)->parts);
 }
 
 Result<std::shared_ptr<LoadedPlugin>> PluginRegistry::Load(std::string_view delegate) {
@@ -336,9 +366,8 @@ Result<std::shared_ptr<LoadedPlugin>> PluginRegistry::Load(std::string_view dele
                   "was not probed: this delegate was not requested when the folders were scanned")
         .At(candidate->entry.path.string());
   const std::string file = candidate->entry.path.string();
-  DEPUTY_ASSIGN_OR_RETURN(
-      std::shared_ptr<LoadedPlugin> plugin,
-      ToResult(LoadedPlugin::Load({candidate->resolved, candidate->identity, *candidate->entry.manifest}), file));
+  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<LoadedPlugin> plugin,
+                          ToResult(LoadedPlugin::Load(ExpectedOf(*candidate)), file));
   if (!candidate->entry.description) {
     DEPUTY_ASSIGN_OR_RETURN(candidate->entry.description,
                             ToResult(host::Describe(plugin->table(), plugin->host()), file));

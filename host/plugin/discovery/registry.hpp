@@ -97,6 +97,9 @@ class PluginRegistry final : public DelegateFactory {
 
   // The file that provides a delegate, to load it in another process.
   Result<LoadedPlugin::Expected> FileOf(std::string_view delegate);
+  // Why the plugin of a delegate cannot be loaded into this process beside what is there: it would get the libraries of
+  // others. Empty: it can.
+  std::string ClashOf(std::string_view delegate);
   // The plugin in this process. The first call runs its constructors and init.
   Result<std::shared_ptr<LoadedPlugin>> Load(std::string_view delegate);
   // Loads the plugin and opens its delegate.
@@ -107,7 +110,10 @@ class PluginRegistry final : public DelegateFactory {
     PluginEntry entry;
     std::filesystem::path resolved;
     FileIdentity identity;
-    bool unwanted = false;  // so it was not probed, and is not loaded
+    std::vector<PluginPart> parts;  // of its note, and mapped in the probe
+    std::optional<Digest> content;  // of the file and the parts of its note; none where nothing is kept
+    size_t note_parts = 0;          // the first of the parts
+    bool unwanted = false;          // so it was not probed, and is not loaded
     std::shared_ptr<LoadedPlugin> loaded;
   };
   struct Offer {
@@ -138,8 +144,9 @@ class PluginRegistry final : public DelegateFactory {
   // The same for the libraries that are loaded with it.
   void JudgeLibraries(Candidate& candidate, const PluginFile& file, const ScanOptions& options);
   // `is_new`: no record had it.
-  static Checked<PluginDescription> DescriptionOf(const Candidate& candidate, const PluginFile& file,
-                                                  const ScanOptions& options, bool& is_new);
+  static Checked<PluginDescription> DescriptionOf(Candidate& candidate, PluginFile& file, const ScanOptions& options,
+                                                  bool& is_new);
+  static LoadedPlugin::Expected ExpectedOf(const Candidate& candidate);
   // Whether the lock lists the file and those that belong to it.
   static void LookUpLock(Candidate& candidate, const PluginFile& file, const ScanOptions& options);
   std::optional<Rejection> CheckDuplicates(const Candidate& candidate) const;

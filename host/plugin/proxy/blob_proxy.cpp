@@ -71,6 +71,7 @@ DelegateIdentity DelegateProxy::identity() const {
   identity.build = opened_->plugin().BuildIdText();
   identity.delegate = id_;
   identity.device = opened_->device();
+  identity.driver = opened_->driver();
   identity.options = options();
   if (opened_->precision() != DEPUTY_DTYPE_UNDEFINED)
     identity.options.emplace_back("precision:", NameOf(static_cast<DType>(opened_->precision())));

@@ -7,6 +7,7 @@
 
 #include "base/log.hpp"
 #include "deputy/abi/ext/concurrency.h"
+#include "plugin/discovery/description.hpp"
 
 namespace deputy::host {
 namespace {
@@ -29,6 +30,7 @@ OpenedDelegate::OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deput
       resize_(ResizeOf(*table)),
       profiling_(ProfilingOf(*table)),
       device_(request.device),
+      driver_(request.driver),
       compile_only_(request.compile_only),
       priority_(request.priority),
       precision_(static_cast<deputy_dtype>(request.precision)),
@@ -49,6 +51,7 @@ Result<std::shared_ptr<OpenedDelegate>> OpenedDelegate::Open(std::shared_ptr<Loa
     return Error(StatusCode::kNotSupported, "delegate '{}' cannot compile without its device", request.delegate)
         .At(plugin->label());
   std::shared_ptr<OpenedDelegate> opened(new OpenedDelegate(std::move(plugin), table, request));
+  if (!opened->driver_.empty()) opened->AskDriver();
   std::vector<deputy_kv> options;
   for (const auto& [name, value] : request.options)
     options.push_back({{name.c_str(), name.size()}, {value.c_str(), value.size()}});
@@ -98,6 +101,14 @@ Status OpenedDelegate::AskConcurrency() {
   run_rules_.executables = (flags & DEPUTY_CONCURRENT_EXECUTABLES) != 0;
   run_rules_.instances = (flags & DEPUTY_CONCURRENT_INSTANCES) != 0;
   return {};
+}
+
+void OpenedDelegate::AskDriver() {
+  std::vector<DeviceEntry> devices;
+  Status failure;
+  if (EnumerateDevices(*table_, host(), devices, failure)) return;
+  for (DeviceEntry& device : devices)
+    if (device.id == device_) driver_ = std::move(device.driver);
 }
 
 std::string OpenedDelegate::Place(const char* function) const {

@@ -16,6 +16,7 @@
 #include "deputy/abi/delegate.h"
 #include "plugin/checks/call_watchdog.hpp"
 #include "plugin/checks/handles.hpp"
+#include "plugin/checks/process_keeper.hpp"
 #include "plugin/discovery/loaded_plugin.hpp"
 #include "plugin/discovery/table_check.hpp"
 #include "plugin/proxy/graph_handle.hpp"
@@ -57,6 +58,7 @@ class OpenedDelegate {
   // Null: the delegate is not checked.
   HandleTracker* handle_tracker() const { return services_->handle_tracker(); }
   const std::string& device() const { return device_; }
+  const std::string& driver() const { return driver_; }  // of the device
   bool compile_only() const { return compile_only_; }
   int32_t priority() const { return priority_; }
   deputy_dtype precision() const { return precision_; }
@@ -94,12 +96,14 @@ class OpenedDelegate {
                      const CallDetail& detail = {}) const {
     const LoadTurn turn(*this);
     const WatchedCall watched(call_limit_, plugin_->label(), function, detail.place);
+    const ProcessKeeper keeper({plugin_->label(), function, {}});
     return Call(function, graph, std::forward<Function>(call), detail);
   }
   template <class Function>
   void CallVoidLoading(const char* function, Function&& call, std::string_view place = {}) const {
     const LoadTurn turn(*this);
     const WatchedCall watched(call_limit_, plugin_->label(), function, place);
+    const ProcessKeeper keeper({plugin_->label(), function, {}});
     CallVoid(function, std::forward<Function>(call), place);
   }
 
@@ -138,6 +142,8 @@ class OpenedDelegate {
 
   Status Failure(const char* function, const deputy_graph* graph, StatusHandle status) const;
   Status AskConcurrency();
+  // The device's driver may be another one than when the plugin was described.
+  void AskDriver();
 
   std::shared_ptr<LoadedPlugin> plugin_;
   const deputy_delegate* table_;
@@ -149,7 +155,7 @@ class OpenedDelegate {
   const deputy_ext_blob* blob_;
   const deputy_ext_resize* resize_;
   const deputy_ext_profiling* profiling_;
-  std::string device_;
+  std::string device_, driver_;
   bool compile_only_;
   int32_t priority_;
   deputy_dtype precision_;

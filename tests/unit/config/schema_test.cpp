@@ -181,7 +181,7 @@ TEST(SchemaTest, VerificationIsAWordOrAMapping) {
 
 TEST(SchemaTest, MistakesInAVerificationAreRefused) {
   EXPECT_EQ(ProblemsOf("version: 1\ndelegates: [{name: a, verify: sometimes}]\n"),
-            "t.yaml:2:31: 'verify' must be one of never, first_run, always, not 'sometimes'");
+            "t.yaml:2:31: 'verify' must be one of auto, never, first_run, always, not 'sometimes'");
   EXPECT_EQ(ProblemsOf("version: 1\ndelegates: [{name: a, verify: {rtol: 2}}]\n"),
             "t.yaml:2:38: 'rtol' must be a number from 0 to 1, not '2'");
   EXPECT_EQ(ProblemsOf("version: 1\ndelegates: [{name: a, verify: {every: 0}}]\n"),

@@ -2,6 +2,7 @@
 #include "isolation/remote_plugin.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -109,6 +110,36 @@ TEST_F(RemotePluginTest, WorkerThatDiesInARunIsALostDevice) {
   EXPECT_EQ(plugged_->Compile(instance_, executable).code, DEPUTY_DEVICE_LOST);
   EXPECT_EQ(executable, nullptr);
   EXPECT_TRUE(ChildProcesses().empty());
+}
+
+// The application collects its children itself: no wait status tells how the worker ended.
+class CollectedWorkers : public RemotePluginTest {
+ protected:
+  CollectedWorkers() : before_(signal(SIGCHLD, SIG_IGN)) {}
+  ~CollectedWorkers() override { signal(SIGCHLD, before_); }
+
+ private:
+  const sighandler_t before_;
+};
+
+TEST_F(CollectedWorkers, R180_AnEndByAnotherProcessIsNoFaultOfThePlugin) {
+  const std::vector<pid_t> workers = ChildProcesses();
+  ASSERT_EQ(workers.size(), 1u);
+  kill(workers.front(), SIGKILL);
+  ASSERT_TRUE(Eventually([&] { return remote_->link().has_ended(); }));
+  EXPECT_EQ(remote_->link().OwnFault(), "");
+  std::vector<float> values(4, 1);
+  const Failed failed = plugged_->Run(context_, values);
+  EXPECT_EQ(failed.code, DEPUTY_DEVICE_LOST);
+  EXPECT_NE(failed.message.find("the application has collected its status"), std::string::npos) << failed.message;
+}
+
+TEST_F(CollectedWorkers, R180_ACrashIsAFaultOfThePlugin) {
+  std::vector<float> values(4, 1);
+  const Failed failed = plugged_->Run(context_, values, kDies);
+  EXPECT_EQ(failed.code, DEPUTY_DEVICE_LOST);
+  EXPECT_EQ(failed.message, "its worker process was ended by SIGABRT");
+  EXPECT_EQ(remote_->link().OwnFault(), "was ended by SIGABRT");
 }
 
 TEST_F(RemotePluginTest, WorkerThatIsKilledEndsAllCallsInProgress) {

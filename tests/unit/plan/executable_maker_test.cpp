@@ -151,6 +151,7 @@ constexpr Change kChanges[] = {
     {"Build", [](Graph&, PartitionSpec&, BlobMaker& maker) { maker.build = "4567"; }, true},
     {"Delegate", [](Graph&, PartitionSpec&, BlobMaker& maker) { maker.delegate = "dsp"; }, true},
     {"Device", [](Graph&, PartitionSpec&, BlobMaker& maker) { maker.device = "serial 1"; }, true},
+    {"Driver", [](Graph&, PartitionSpec&, BlobMaker& maker) { maker.driver = "2"; }, true},
     {"Option",
      [](Graph&, PartitionSpec&, BlobMaker& maker) {
        maker.options = {{"level", "3"}};

@@ -13,6 +13,8 @@
  *   files         files that must travel with the plugin, separated by ','
  *   devices       files of the accelerator's driver, below /dev, separated by ','; '*' and '?' are wildcards. A worker
  *                 process in a sandbox opens no others
+ *   computes      float32 | float16 | bfloat16: the narrowest float type in which its delegates compute values of wider
+ *                 ones. The host compares their results accordingly
  * Unknown keys are ignored. */
 #ifndef DEPUTY_ABI_NOTE_H
 #define DEPUTY_ABI_NOTE_H

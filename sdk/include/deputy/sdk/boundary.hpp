@@ -2,6 +2,11 @@
 // that catches every exception.
 #pragma once
 
+#if !defined(__cpp_exceptions) && !defined(__EXCEPTIONS)
+#error \
+    "Deputy's C++ layer turns exceptions into statuses: compile it without -fno-exceptions, or use the C ABI (deputy/abi)"
+#endif
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>

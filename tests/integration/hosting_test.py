@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""What hosts of plugins meet besides computing: output of plugins, changed processes, missing rights, several vendors'
+packages, crashes and those that ran in their place.
+
+  hosting_test.py --deputy build/release/bin/deputy [unittest's arguments]
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import made_plugins
+import onnx_bytes
+
+ARGS = None
+WRITES_SEVEN = ("#define FIXTURE_AFTER_EXECUTE for (uint64_t k = 0; k < args->outputs[0]->byte_size / 4; ++k) "
+                "((float *)args->outputs[0]->data)[k] = 7;\n")  # fmt: skip
+
+
+class Hosting(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = Path(scratch.name)
+        self.scratch.chmod(0o755)
+        self.plugins = self.scratch / "plugins"
+        self.plugins.mkdir(mode=0o755)
+        self.plugins.chmod(0o755)
+        self.model = self.write_model("m", (4,))
+        (self.scratch / "x.bin").write_bytes(bytes.fromhex("00000040") * 4)  # 2
+
+    def write_model(self, name, shape, operators=("Relu",)):
+        path = self.scratch / f"{name}.onnx"
+        names = ["x", *(f"v{i}" for i in range(len(operators) - 1)), "y"]
+        nodes = [onnx_bytes.node(op, [names[i]], [names[i + 1]], f"n{i}") for i, op in enumerate(operators)]
+        x, y = (onnx_bytes.value_info(name, shape) for name in "xy")
+        path.write_bytes(onnx_bytes.model(nodes, [x], [y]))
+        return path
+
+    def config(self, delegates, more="", folders=None):
+        config = self.scratch / "c.yaml"
+        config.write_text(f"version: 1\nplugins: {{paths: [{', '.join(map(str, folders or [self.plugins]))}]}}\n"
+                          f"cache: {{dir: {self.scratch}/cache}}\ndelegates: [{delegates}]\n{more}")  # fmt: skip
+        return config
+
+    def deputy(self, *arguments, status=0, limits=None, **variables):
+        def before():
+            for limit, value in (limits or {}).items():
+                resource.setrlimit(limit, (value, value))
+
+        done = subprocess.run([ARGS.deputy, *map(str, arguments)], capture_output=True, text=True, timeout=120,
+                              preexec_fn=before if limits else None,
+                              env={**os.environ, "XDG_CACHE_HOME": str(self.scratch / "cache"), **variables})  # fmt: skip
+        if status is not None:
+            self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def run_json(self, config, *arguments, status=0, model=None):
+        done = self.deputy("run", model or self.model, "--input", f"x={self.scratch}/x.bin", "--json", "--config", config,
+                           *arguments, status=status)  # fmt: skip
+        return (json.loads(done.stdout) if status == 0 else None), done.stderr
+
+    def test_R181_what_a_plugin_prints_is_in_no_json(self):
+        made_plugins.plugin(self.plugins, "prints", '#define FIXTURE_OPEN printf("ready\\n"), fflush(stdout)\n',
+                            before="#include <stdio.h>")  # fmt: skip
+        made_plugins.lock(self.plugins)
+        config = self.config("{name: prints}")
+        for command in (["run", self.model], ["partition", self.model], ["bench", self.model, "--runs", "3"], ["devices"],
+                        ["plugins"], ["doctor"], ["verify", self.model], ["profile", self.model]):  # fmt: skip
+            with self.subTest(command[0]):
+                done = self.deputy(*command, "--json", "--config", config, status=None)
+                json.loads(done.stdout)
+                if command[0] == "run":
+                    self.assertIn("ready", done.stderr)
+
+    def test_R182_what_a_plugin_changes_in_the_process_is_restored_and_told(self):
+        for name, code, told in (
+            ("pins", "cpu_set_t s; CPU_ZERO(&s); CPU_SET(0, &s); sched_setaffinity(0, sizeof s, &s)", "the processors"),
+            ("nices", "setpriority(PRIO_PROCESS, 0, 19)", "the priority (nice)"),
+            ("limits", "struct rlimit r = {64, 64}; setrlimit(RLIMIT_NOFILE, &r)", "limits of the process"),
+            ("hides", "prctl(PR_SET_DUMPABLE, 0)", "PR_SET_DUMPABLE"),
+            ("batches", "struct sched_param q = {0}; sched_setscheduler(0, SCHED_BATCH, &q)", "the scheduling policy"),
+            ("unblocks", "fcntl(2, F_SETFL, fcntl(2, F_GETFL) | O_NONBLOCK)", "O_NONBLOCK"),
+            ("masks", "umask(0)", "umask"),
+        ):
+            if name == "pins" and len(os.sched_getaffinity(0)) < 2:
+                continue
+            with self.subTest(name):
+                made_plugins.plugin(self.plugins, name, f"#define FIXTURE_OPEN {{ {code}; }}\n",
+                                    before="#include <fcntl.h>\n#include <sched.h>\n#include <sys/prctl.h>\n"
+                                    "#include <sys/resource.h>\n#include <sys/stat.h>")  # fmt: skip
+                _, messages = self.run_json(self.config(f"{{name: {name}, isolation: none}}"))
+                (line,) = (line for line in messages.splitlines() if "open changed" in line)
+                self.assertIn(told, line)
+
+    def test_R182_two_wishes_for_one_variable_are_told(self):
+        for name, value in (("a", "1"), ("b", "2")):
+            made_plugins.plugin(self.plugins, name, note=f"env=VENDOR_MODE={value}\\n")
+        done = self.deputy("doctor", "--config", self.config("{name: a}, {name: b}"), status=None)
+        text = " ".join(done.stdout.split())
+        self.assertIn("VENDOR_MODE=1", text)
+        self.assertIn("VENDOR_MODE=2", text)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root may become another user")
+    def test_R183_a_home_that_may_not_be_entered_is_passed_over(self):
+        home = self.scratch / "home"
+        home.mkdir(mode=0o700)
+        done = subprocess.run(["setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups", ARGS.deputy, "run",
+                               self.model], capture_output=True, text=True, timeout=60,
+                              env={"HOME": str(home), "PATH": os.environ["PATH"]})  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("conf.d", done.stderr)
+
+    def test_unlisted_plugins_are_verified_by_default(self):
+        made_plugins.plugin(self.plugins, "seven", WRITES_SEVEN)
+        report, messages = self.run_json(self.config("{name: seven}"))
+        self.assertEqual(report["outputs"][0]["first"][0], 2)
+        self.assertIn("wrong", messages)
+        report, _ = self.run_json(self.config("{name: seven, verify: never}"))
+        self.assertEqual(report["outputs"][0]["first"][0], 7)
+        made_plugins.lock(self.plugins)
+        report, _ = self.run_json(self.config("{name: seven}"))
+        self.assertEqual(report["outputs"][0]["first"][0], 7)
+
+    def test_a_declared_precision_widens_the_tolerance(self):
+        rounds = ("#define FIXTURE_AFTER_EXECUTE for (uint64_t k = 0; k < args->outputs[0]->byte_size / 4; ++k) "
+                  "((float *)args->outputs[0]->data)[k] *= 1.004f;\n")  # fmt: skip
+        made_plugins.plugin(self.plugins, "exact", rounds)
+        made_plugins.plugin(self.plugins, "narrow", rounds, note="computes=float16\\n")
+        for name, nodes in (("exact", 0), ("narrow", 1)):
+            with self.subTest(name):
+                report, _ = self.run_json(self.config(f"{{name: {name}}}"))
+                self.assertEqual({d["name"]: d["nodes"] for d in report["delegates"]}[name], nodes)
+
+    def test_R188_two_packages_bring_a_folder_and_an_entry_each(self):
+        system = self.scratch / "etc"
+        drop_ins = system / "conf.d"
+        drop_ins.mkdir(parents=True)
+        for folder in (system, drop_ins):
+            folder.chmod(0o755)
+        for name in ("first", "second"):
+            folder = self.scratch / name
+            made_plugins.plugin(folder, name)
+            (drop_ins / f"{name}.yaml").write_text(
+                f"version: 1\nplugins: {{paths: [{folder}]}}\ndelegates: [{{name: {name}}}]\n")
+        done = self.deputy("plugins", "--json", DEPUTY_SYSTEM_CONFIG=str(system / "deputy.yaml"), HOME="/nonexistent")
+        used = {delegate["id"] for plugin in json.loads(done.stdout)["plugins"] for delegate in plugin["delegates"]
+                if delegate["used_by"]}  # fmt: skip
+        self.assertLessEqual({"first", "second"}, used)
+        done = self.deputy("config", "check", DEPUTY_SYSTEM_CONFIG=str(system / "deputy.yaml"), HOME="/nonexistent")
+        self.assertIn("has no 'before'", " ".join((done.stdout + done.stderr).split()))
+
+    def test_an_empty_list_of_paths_removes_those_below(self):
+        lower, upper = self.scratch / "lower.yaml", self.scratch / "upper.yaml"
+        lower.write_text(f"version: 1\nplugins: {{paths: [{self.plugins}]}}\n")
+        for paths, wanted in (("[./other]", [self.scratch / "other", self.plugins]), ("[]", [])):
+            with self.subTest(paths):
+                upper.write_text(f"version: 1\nplugins: {{paths: {paths}}}\n")
+                done = self.deputy("plugins", "--json", "--config", lower, "--config", upper)
+                self.assertEqual(json.loads(done.stdout)["folders"], [str(folder) for folder in wanted])
+
+    def test_config_check_with_a_model_refuses_what_a_run_refuses(self):
+        made_plugins.plugin(self.plugins, "odd")
+        model = self.write_model("sigmoid", (4,), ("Relu", "Sigmoid"))
+        config = self.config("{name: odd}", "fallback: none\n")
+        self.assertNotEqual(self.deputy("run", model, "--config", config, status=None).returncode, 0)
+        done = self.deputy("config", "check", config, "--model", model, status=2)
+        text = " ".join((done.stdout + done.stderr).split())
+        self.assertIn("c.yaml:5:11", text)
+        self.assertIn("1 of 2 nodes are not supported", text)
+        self.deputy("config", "check", self.config("{name: odd}"), "--model", model)
+
+    def crashing(self, name, when, hook="FIXTURE_EXECUTE"):
+        made_plugins.plugin(self.plugins, name, f"#define {hook} if ({when}) *(volatile int *)NULL = 1\n",
+                            before="#include <stddef.h>\nstatic int runs;")  # fmt: skip
+        return self.config(f"{{name: {name}}}")
+
+    def test_R185_a_crash_is_credited_to_those_that_ran(self):
+        config = self.crashing("crashes", "++runs > 0")
+        report, messages = self.run_json(config, "--set", "delegates.crashes.verify=never")
+        self.assertEqual(report["outputs"][0]["first"][0], 2)
+        self.assertEqual({d["name"]: d["nodes"] for d in report["delegates"]}, {"crashes": 0, "cpu": 1})
+        self.assertTrue(report["degraded"])
+        (incident,) = report["incidents"]
+        self.assertEqual((incident["delegate"], incident["nodes"], incident["taken_over"]), ("crashes", 1, "cpu"))
+        self.assertIn("SIGSEGV", incident["failure"])
+        self.assertIn("ran it instead", messages)
+        made_plugins.plugin(self.plugins, "sound")
+        report, _ = self.run_json(self.config("{name: sound}"))
+        self.assertEqual((report["incidents"], report["degraded"]), ([], False))
+
+    def test_R186_crashes_of_no_part_of_a_model_add_up_over_starts(self):
+        # The probe opens and closes it once; a worker process is left with the instance, and ends in close.
+        made_plugins.plugin(self.plugins, "late", "#define FIXTURE_INIT if (getenv(\"HOME\") == NULL) return NULL; Later(); "
+                            "return NULL\n", "-pthread",
+                            before="#include <pthread.h>\n#include <stddef.h>\n#include <stdlib.h>\n#include <unistd.h>\n"
+                            "static void *Crash(void *p) { usleep(700000); *(volatile int *)NULL = 1; return p; }\n"
+                            "static void Later(void) { pthread_t t; pthread_create(&t, NULL, Crash, NULL); }")  # fmt: skip
+        config = self.config("{name: late, verify: never}")
+        for _ in range(6):
+            self.deputy("bench", self.model, "--config", config, "--duration", "2s", status=None)
+        done = self.deputy("quarantine", "ls", "--json", "--config", config)
+        self.assertEqual([Path(one["file"]).name for one in json.loads(done.stdout)["plugins"]], ["late.so"])
+
+    def test_R189_the_sandbox_is_named_with_the_file_that_it_keeps(self):
+        secret = self.scratch / "vendor.conf"
+        secret.write_text("x")
+        for name, code in (
+            ("reads", f'FILE *f = fopen("{secret}", "r"); if (f == NULL) failed = 1'),
+            ("makes", 'char n[] = "/tmp/vendorXXXXXX"; if (mkstemp(n) < 0) failed = 1'),
+            ("shares", 'if (shm_open("/vendor", O_CREAT | O_RDWR, 0600) < 0) failed = 1'),
+        ):
+            with self.subTest(name):
+                made_plugins.plugin(self.plugins, name, "#define FIXTURE_OPEN { int failed = 0; " + code + "; if (failed) { "
+                                    "free(instance); return Fail(args->host, DEPUTY_UNAVAILABLE, DEPUTY_NO_NODE, "
+                                    '"no device is configured"); } }\n',
+                                    before="#include <fcntl.h>\n#include <stdio.h>\n#include <sys/mman.h>\n"
+                                    "#include <stdlib.h>\n#include <unistd.h>")  # fmt: skip
+                _, messages = self.run_json(self.config(f"{{name: {name}}}"))
+                self.assertIn("the sandbox has kept files from the plugin", messages)
+
+    def test_R189_threads_of_the_plugin_may_choose_their_processors(self):
+        made_plugins.plugin(self.plugins, "pins", "#define FIXTURE_OPEN { cpu_set_t s; CPU_ZERO(&s); CPU_SET(0, &s); "
+                            "if (pthread_setaffinity_np(pthread_self(), sizeof s, &s) != 0) { free(instance); return "
+                            'Fail(args->host, DEPUTY_UNAVAILABLE, DEPUTY_NO_NODE, "cannot pin"); } }\n', "-pthread",
+                            before="#include <pthread.h>\n#include <sched.h>\n#include <stdlib.h>")  # fmt: skip
+        report, messages = self.run_json(self.config("{name: pins}"))
+        self.assertEqual({d["name"]: d["nodes"] for d in report["delegates"]}["pins"], 1, messages)
+
+    def test_R189_a_device_of_an_unknown_driver_is_a_warning(self):
+        made_plugins.plugin(self.plugins, "device", note="devices=mynpu*\\n")
+        _, messages = self.run_json(self.config("{name: device}"))
+        self.assertIn("lists the device 'mynpu*'", messages)
+
+    @unittest.skipIf(os.geteuid() != 0, "limits of threads are those of a user, and root has none")
+    def test_R178_no_further_thread_is_an_error_or_an_answer(self):
+        made_plugins.plugin(self.plugins, "odd")
+        config = self.config("{name: odd}")
+        self.run_json(config)  # the description is kept now
+        for path in (self.scratch, *self.scratch.rglob("*")):
+            os.chown(path, 54321, 54321)
+        os.chmod(self.scratch / "cache", 0o700)
+        for most in range(1, 6):
+            with self.subTest(most):
+                done = subprocess.run(["setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups", "prlimit",
+                                       f"--nproc={most}", ARGS.deputy, "run", self.model, "--config", config],
+                                      capture_output=True, text=True, timeout=60)  # fmt: skip
+                self.assertIn(done.returncode, (0, 4, 5), done.stderr)
+                self.assertNotIn("terminate called", done.stderr)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--deputy", required=True)
+    ARGS, rest = parser.parse_known_args()
+    ARGS.deputy = os.path.abspath(ARGS.deputy)
+    unittest.main(argv=[sys.argv[0], *rest])
