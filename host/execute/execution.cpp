@@ -270,8 +270,8 @@ Status Execution::Prepare() {
       if (!bound.broken.ok() && (bound.health == nullptr || !bound.health->delegate().handling().falls_back))
         return bound.broken;
     }
-    for (const std::shared_ptr<const Plan>& branch : step.branches) {
-      DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Execution> nested, Execution::Create(branch, fallback_, memory_));
+    for (const Branch& branch : step.branches) {
+      DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Execution> nested, Execution::Create(branch.plan, fallback_, memory_));
       bound.branches.push_back(std::move(nested));
     }
     const Node& node = plan_->graph->nodes[plan_->placement.partitions[step.partition].spec.nodes.front()];
@@ -495,7 +495,7 @@ Status Execution::BindCaptures(BoundStep& step, size_t region) {
   Execution& execution = *step.branches[region];
   const std::vector<ValueId>& captured = execution.plan().graph->captured;
   for (size_t i = 0; i < captured.size(); ++i)
-    DEPUTY_RETURN_IF_ERROR(execution.Bind(captured[i], tensors_[step.step->captures[region][i]]));
+    DEPUTY_RETURN_IF_ERROR(execution.Bind(captured[i], tensors_[step.step->branches[region].captures[i]]));
   return {};
 }
 

@@ -17,7 +17,7 @@ constexpr double kLeastGainNs = 250;
 void CollectPlans(const Plan& plan, std::map<const Graph*, const Plan*>& plans) {
   plans[plan.graph.get()] = &plan;
   for (const Step& step : plan.steps)
-    for (const std::shared_ptr<const Plan>& branch : step.branches) CollectPlans(*branch, plans);
+    for (const Branch& branch : step.branches) CollectPlans(*branch.plan, plans);
 }
 
 // At least 1.

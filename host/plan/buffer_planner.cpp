@@ -78,8 +78,8 @@ class BufferPlanner {
       if (plan_.overlaps) places_[id].uses.push_back(index);
     };
     for (const ValueId id : step.inputs) read(id);
-    for (const std::vector<ValueId>& captures : step.captures)
-      for (const ValueId id : captures) read(id);
+    for (const Branch& branch : step.branches)
+      for (const ValueId id : branch.captures) read(id);
   }
 
   // Takes at most one alias per step: the first that is allowed.

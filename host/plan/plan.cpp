@@ -160,8 +160,7 @@ class Compiler {
         if (node.regions[r].name != name) continue;
         DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<Plan> branch,
                                 Compile(node.regions[r].body, placements[r], /*top_level=*/false));
-        step.branches.push_back(std::move(branch));
-        step.captures.push_back(node.regions[r].captures);
+        step.branches.push_back({std::move(branch), node.regions[r].captures});
       }
     return {};
   }
@@ -172,8 +171,8 @@ class Compiler {
       if (step.executable != nullptr)
         compiled_[{plan.graph.get(), placed.delegate, placed.spec.nodes}] = {step.executable, step.origin,
                                                                              step.not_cached};
-      for (const std::shared_ptr<const Plan>& branch : step.branches)
-        if (!branch->placement.partitions.empty()) Keep(*branch, branch->placement);  // else it was refused, and kept
+      for (const Branch& branch : step.branches)
+        if (!branch.plan->placement.partitions.empty()) Keep(*branch.plan, branch.plan->placement);  // else it was refused, and kept
     }
   }
 
@@ -204,7 +203,7 @@ void Count(const Plan& plan, std::vector<Share>& shares) {
     share.nodes += partition.spec.nodes.size();
     for (const NodeId node : partition.spec.nodes)
       share.multiply_adds += MultiplyAdds(*plan.graph, plan.graph->nodes[node]);
-    for (const std::shared_ptr<const Plan>& branch : step.branches) Count(*branch, shares);
+    for (const Branch& branch : step.branches) Count(*branch.plan, shares);
   }
 }
 
@@ -361,8 +360,8 @@ void FuseSteps(Plan& plan, Delegate& last, size_t number) {
     }
     for (const ValueId id : step.inputs)
       if (id != kNone) read[id] = 1;
-    for (const std::vector<ValueId>& captures : step.captures)
-      for (const ValueId id : captures) read[id] = 1;
+    for (const Branch& branch : step.branches)
+      for (const ValueId id : branch.captures) read[id] = 1;
   }
 }
 

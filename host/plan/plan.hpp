@@ -51,6 +51,12 @@ enum class ExecutableOrigin : uint8_t {
 std::string_view NameOf(ExecutableOrigin origin);  // "compiled", "restored", "resized"
 
 // A partition, or a node whose regions the host runs.
+// A region of a step as a plan. captures[i] feeds plan->graph->captured[i].
+struct Branch {
+  std::shared_ptr<const Plan> plan;
+  std::vector<ValueId> captures;
+};
+
 struct Step {
   uint32_t partition = 0;
   std::shared_ptr<const Executable> executable;           // null for an If, a Loop or a Scan
@@ -64,10 +70,8 @@ struct Step {
   // captures included, without those for which another one of them waits already. Only in a plan whose steps may
   // overlap.
   std::vector<uint32_t> waits;
-  // If: [0] then, [1] else; Loop and Scan: [0] the body. captures[b][i] feeds branches[b]->graph->captured[i]. The
-  // inputs of these are kNone where they are left out.
-  std::vector<std::shared_ptr<const Plan>> branches;
-  std::vector<std::vector<ValueId>> captures;
+  // If: [0] then, [1] else; Loop and Scan: [0] the body. The inputs of these are kNone where they are left out.
+  std::vector<Branch> branches;
   // Of a delegate's step that others could run; null for steps of the last delegate and where no failure is answered.
   std::shared_ptr<StepHealth> health;
 

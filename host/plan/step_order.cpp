@@ -17,7 +17,7 @@ StepOrder::StepOrder(Plan& plan)
       if (id != kNone && producer_of[id] != kNone) producers.push_back(producer_of[id]);
     };
     std::for_each(step.inputs.begin(), step.inputs.end(), read);
-    for (const std::vector<ValueId>& captures : step.captures) std::for_each(captures.begin(), captures.end(), read);
+    for (const Branch& branch : step.branches) std::for_each(branch.captures.begin(), branch.captures.end(), read);
     // The latest first: those that it waits for itself are left out.
     std::sort(producers.begin(), producers.end(), std::greater<>());
     producers.erase(std::unique(producers.begin(), producers.end()), producers.end());

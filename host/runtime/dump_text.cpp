@@ -112,7 +112,7 @@ void AddPlan(const Plan& plan, const std::string& indent, std::string& text) {
     text += fmt::format("\n{0}  reads {1}\n{0}  writes {2}\n", indent, ValueNames(graph, step.inputs),
                         ValueNames(graph, step.outputs));
     if (!step.waits.empty()) text += fmt::format("{}  waits for {}\n", indent, fmt::join(step.waits, ", "));
-    for (const std::shared_ptr<const Plan>& branch : step.branches) AddPlan(*branch, indent + "    ", text);
+    for (const Branch& branch : step.branches) AddPlan(*branch.plan, indent + "    ", text);
   }
   for (ValueId id = 0; id < plan.slots.size(); ++id) {
     const Slot& slot = plan.slots[id];

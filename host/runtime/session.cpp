@@ -174,8 +174,8 @@ namespace {
 void CountNodes(const host::Plan& plan, const host::Step& step, std::vector<std::pair<std::string, uint64_t>>& counts) {
   const host::PlacedPartition& placed = plan.placement.partitions[step.partition];
   if (placed.delegate < counts.size()) counts[placed.delegate].second += placed.spec.nodes.size();
-  for (const std::shared_ptr<const host::Plan>& branch : step.branches)
-    for (const host::Step& inner : branch->steps) CountNodes(*branch, inner, counts);
+  for (const host::Branch& branch : step.branches)
+    for (const host::Step& inner : branch.plan->steps) CountNodes(*branch.plan, inner, counts);
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ TEST_F(Homes, AValueThatOnlyABranchReadsKeepsItsPlaceUntilThen) {
   AddStep(kCpu, {x}, {a});
   AddStep(kCpu, {x}, {b});
   AddStep(kCpu, {b}, {y});
-  plan_.steps.back().captures = {{a}};
+  plan_.steps.back().branches = {{nullptr, {a}}};
   Finish();
   EXPECT_NE(plan_.slots[a].offset, plan_.slots[b].offset);
 }

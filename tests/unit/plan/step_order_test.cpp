@@ -46,7 +46,7 @@ TEST(StepOrder, AProducerForWhichAnotherOneWaitsIsLeftOut) {
 
 TEST(StepOrder, CapturesOfRegionsAreWaitedFor) {
   Plan plan = PlanOf({{}, {}, {}, {0}});
-  plan.steps[3].captures = {{1}, {2}};
+  plan.steps[3].branches = {{nullptr, {1}}, {nullptr, {2}}};
   const StepOrder order(plan);
   EXPECT_EQ(plan.steps[3].waits, Waits({2, 1, 0}));
 }
