@@ -1,140 +1,17 @@
 #!/usr/bin/env python3
 """Files that decide about code and isolation, where users other than root and the current one may write to them or put
-others in their place: locks of plugin folders, configurations, placement files, bundles, parts of the installation.
+others in their place: locks of plugin folders, libraries of plugins, configurations, placement files.
 
   trust_test.py --deputy build/release/bin/deputy --fixtures build/release/fixtures/plugins [unittest's arguments]
 """
 
-import argparse
-import hashlib
 import json
 import os
-import re
 import shutil
-import struct
 import subprocess
-import sys
-import tempfile
-import unittest
 from pathlib import Path
 
-import onnx_bytes
-
-ARGS = None
-ROOT = os.geteuid() == 0
-STRANGER = 12345  # no account has this number
-WRITERS = "users other than you and root may write to it"
-
-
-def floats(values):
-    return struct.pack(f"<{len(values)}f", *values)
-
-
-def access_list(stranger):
-    """As `setfacl -m u:STRANGER:rwx` makes it: version 2, then tag, permissions, id."""
-    none = 0xFFFFFFFF
-    entries = [(1, 7, none), (2, 7, stranger), (4, 5, none), (16, 7, none), (32, 5, none)]
-    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
-
-
-class Trust(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory(prefix="deputy-trust-")
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name).resolve()
-        x, y = (onnx_bytes.value_info(name, (2, 3)) for name in "xy")
-        self.model = self.scratch / "m.onnx"
-        self.model.write_bytes(onnx_bytes.model([onnx_bytes.node("Relu", ["x"], ["y"], "first")], [x], [y]))
-        (self.scratch / "x.raw").write_bytes(floats([1, -2, 3, -4, 5, -6]))
-        (self.scratch / "y.raw").write_bytes(floats([1, 0, 3, 0, 5, 0]))
-        (self.scratch / "above").mkdir()
-        self.folder = self.scratch / "above" / "plugins"
-        self.folder.mkdir()
-        self.plugin = self.folder / "misbehaves.so"
-        shutil.copy(Path(ARGS.fixtures) / "misbehaves.so", self.plugin)
-        self.lock = self.write_lock(self.folder / "SHA256SUMS")
-        self.config = self.write("c.yaml", self.text())
-
-    def text(self, plugins="", entry=""):
-        return (f"version: 1\nplugins: {{paths: [{self.folder}]{plugins}}}\ncache: {{dir: 'off'}}\n"
-                f"delegates:\n  - name: misbehaves\n{entry}")  # fmt: skip
-
-    def write(self, name, text):
-        path = self.scratch / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-        return path
-
-    def write_lock(self, path, name="misbehaves.so"):
-        path.write_text(f"{hashlib.sha256(self.plugin.read_bytes()).hexdigest()}  {name}\n")
-        return path
-
-    def deputy(self, *arguments, **environment):
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(("FIXTURE_", "DEPUTY_"))}
-        kept.update(XDG_CONFIG_HOME=str(self.scratch / "none"), DEPUTY_SYSTEM_CONFIG="", COLUMNS="500", **environment)
-        return subprocess.run([ARGS.deputy, *map(str, arguments)], env=kept, capture_output=True, text=True, timeout=100)
-
-    def run_model(self, **environment):
-        return self.deputy("run", self.model, "--config", self.config, "--rtol", "0", "--atol", "0", "--input",
-                           f"x={self.scratch}/x.raw", "--expect", f"y={self.scratch}/y.raw", **environment)  # fmt: skip
-
-    def runs_in_worker(self):
-        """Whether a crash of the plugin costs no answer, since it is in a process of its own."""
-        done = self.run_model(FIXTURE_FAULT="execute:segv")
-        if done.returncode == 0:
-            self.assertIn("in a worker process", done.stderr)
-            self.assertEqual(done.stdout.count("match"), 1, done.stdout)
-            return True
-        self.assertLess(done.returncode, 0, done.stderr)
-        return False
-
-    def isolated(self, reason, lock=None):
-        """The plugin runs in a worker process, and every report says why."""
-        self.assertTrue(self.runs_in_worker())
-        if lock is not None:
-            self.assertRegex(self.run_model().stderr, rf"warning: \S+misbehaves.so: runs in a worker process, .*{reason}")
-        shown = self.deputy("plugins", "--why", "--config", self.config)
-        self.assertRegex(shown.stdout, rf"lock: not listed: .*{reason}.*; 'isolation: auto' runs it in a worker process")
-        (plugin,) = json.loads(self.deputy("plugins", "--json", "--config", self.config).stdout)["plugins"]
-        self.assertFalse(plugin["listed"])
-        self.assertEqual(plugin["lock"], None if lock is None else str(lock))
-        self.assertRegex(plugin["not_listed"], reason)
-        if lock is not None:
-            doctor = json.loads(self.deputy("doctor", "--json", "--config", self.config).stdout)
-            (check,) = [check for check in doctor["checks"] if check["subject"] == f"lock {lock}"]
-            self.assertEqual(check["state"], "warning")
-            self.assertRegex(check["detail"], reason)
-
-    def open_to_others(self, path):
-        """Ways in which others may write to a file or folder, as words for a subtest, with the reason that is given."""
-        status = path.stat()
-
-        def restore():
-            os.chmod(path, status.st_mode)
-            if ROOT:
-                os.chown(path, status.st_uid, status.st_gid)
-                os.chmod(path, status.st_mode)
-
-        usual = 0o755 if path.is_dir() else 0o644
-        os.chmod(path, usual | 0o022)
-        yield "mode", rf"{path} \(owner \d+, mode {usual | 0o022:04o}\): {WRITERS}; chmod go-w {path}"
-        restore()
-        if not ROOT:
-            return
-        os.chown(path, STRANGER, STRANGER)
-        yield "owner", rf"{path} \(owner {STRANGER}, mode \d+\): belongs to user {STRANGER}; chown root {path}"
-        restore()
-        os.chown(path, 0, STRANGER)
-        os.chmod(path, usual | 0o020)
-        yield "group", rf"{path} \(owner 0, mode {usual | 0o020:04o}\): group {STRANGER} may write to it"
-        restore()
-        try:
-            os.setxattr(path, "system.posix_acl_access", access_list(STRANGER))
-        except OSError:
-            return  # a file system without access control lists
-        yield "access control list", rf"{path} \(.*\): {WRITERS} by its access control list"
-        os.removexattr(path, "system.posix_acl_access")
-        restore()
+from trust_cases import ARGS, ROOT, STRANGER, WRITERS, Trust, as_user, main
 
 
 class Locks(Trust):
@@ -281,6 +158,25 @@ class Configurations(Trust):
         self.refused(f"{self.config} .*{WRITERS}", "--config", self.config)
         self.refused(f"{self.config} .*{WRITERS}", "--config", self.config, "--set", "plugins.trust=any")
 
+    def test_one_that_is_a_pipe_is_named_so(self):
+        for path in ("/dev/stdin", "/proc/self/fd/0"):
+            done = subprocess.run([ARGS.deputy, "config", "show", "--config", path], input="version: 1\n",
+                                  env={"DEPUTY_SYSTEM_CONFIG": ""}, capture_output=True, text=True)  # fmt: skip
+            self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+            self.assertIn(f"{path}: is a pipe, not a file", done.stderr)
+        with open(self.write("own.yaml", "version: 1\ndelegates: []\n")) as opened:
+            done = subprocess.run([ARGS.deputy, "config", "show", "--config", "/dev/stdin"], stdin=opened,
+                                  env={"DEPUTY_SYSTEM_CONFIG": ""}, capture_output=True, text=True)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_plugin_folders_with_two_dots_are_found_as_the_system_does(self):
+        (self.scratch / "elsewhere" / "deep").mkdir(parents=True)
+        (self.scratch / "link").symlink_to(self.scratch / "elsewhere" / "deep")
+        config = self.write("dots.yaml", "version: 1\nplugins: {paths: [link/../../above/plugins, above/../above/plugins]}\n"
+                            "delegates: []\n")  # fmt: skip
+        folders = json.loads(self.deputy("plugins", "--json", "--config", config).stdout)["folders"]
+        self.assertEqual(folders, [f"{self.scratch}/link/../../above/plugins", f"{self.scratch}/above/plugins"])
+
     def test_one_of_the_user_in_a_sticky_folder_is_used(self):
         shared = self.scratch / "shared"
         shared.mkdir()
@@ -305,98 +201,161 @@ class Configurations(Trust):
                 self.assertRegex(done.stderr, f"warning: .*is not trusted: {reason}.*; the placement file is not used")
 
 
-class Bundles(Trust):
+class Libraries(Trust):
+    """A plugin that needs helper.so from the folders of its DT_RUNPATH; its manifest does not name it."""
+
     def setUp(self):
         super().setUp()
-        self.bundle = self.scratch / "a-1.0.dpb"
-        self.root = self.scratch / "bundles"
-        plain = self.write("plain.yaml", "version: 1\ndelegates: []\n")
-        self.good("bundle", "pack", "--config", plain, "--model", self.model, "-o", self.bundle)
+        self.plugin.unlink()
+        self.plugin = self.folder / "needs_helper.so"
+        self.libraries = self.folder / "libraries"  # the sandbox opens no others
+        self.theirs = self.scratch / "theirs"
+        for folder in (self.libraries, self.theirs):
+            folder.mkdir()
+        self.helper = Path(shutil.copy(Path(ARGS.fixtures) / "helper.so", self.libraries))
+        self.runs_with(self.libraries)
+        self.config.write_text(self.text().replace("misbehaves", "needs_helper"))
 
-    def good(self, *arguments):
-        done = self.deputy(*arguments)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+    def runs_with(self, *folders):
+        bytes_ = (Path(ARGS.fixtures) / "needs_helper.so").read_bytes()
+        text = ":".join(map(str, folders)).encode() + b"\0"
+        at = bytes_.index(b"/fixture/xxxx")
+        self.plugin.write_bytes(bytes_[:at] + text + bytes_[at + len(text):])
+        self.write_lock(self.lock, "needs_helper.so")
+
+    def listed(self, **environment):
+        (plugin,) = [each for each in json.loads(self.deputy("plugins", "--json", "--config", self.config, **environment)
+                                                 .stdout)["plugins"] if each["file"] == str(self.plugin)]  # fmt: skip
+        return plugin
+
+    def isolated(self, reason, **environment):
+        self.assertRegex(self.listed(**environment)["not_listed"], f"others could replace it: {reason}")
+        done = self.run_model(**environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, rf"warning: \S+needs_helper.so: runs in a worker process, .*{reason}")
+        listed = self.deputy("run", self.model, "--config", self.config, "--set", "plugins.trust=listed", **environment)
+        self.assertRegex(listed.stderr, rf"not used \(not-listed\): others could replace it: {reason}")
+
+    def test_those_of_root_and_the_user_alone_are_no_reason(self):
+        for folders in ([self.libraries], ["$ORIGIN/absent", "/absent", "$ORIGIN/../plugins/libraries"]):
+            self.runs_with(*folders)
+            self.assertTrue(self.listed()["listed"], self.listed())
+            done = self.run_model()
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("worker process", done.stderr)
+
+    def test_R197_a_library_that_others_may_write_isolates(self):
+        for way, reason in self.open_to_others(self.helper):
+            with self.subTest(way):
+                self.isolated(f"its library helper.so: {reason}")
+        self.assertTrue(self.listed()["listed"])
+
+    def test_R197_so_does_a_folder_of_libraries(self):
+        self.runs_with(self.theirs, self.libraries)
+        for folder in (self.theirs, self.libraries):
+            for way, reason in self.open_to_others(folder):
+                with self.subTest(folder=folder, way=way):
+                    self.isolated(f"its library folder {folder}: {reason}")
+        self.assertTrue(self.listed()["listed"])
+
+    def test_R197_one_beside_the_plugin_is_judged_although_it_is_in_no_list(self):
+        self.runs_with("$ORIGIN")
+        beside = Path(shutil.move(self.helper, self.folder))
+        for way, reason in self.open_to_others(beside):
+            with self.subTest(way):
+                self.isolated(f"its library helper.so: {reason}")
+
+    def test_R197_so_are_the_folders_of_the_environment(self):
+        self.assertTrue(self.listed(LD_LIBRARY_PATH=str(self.theirs))["listed"])
+        self.theirs.chmod(0o777)
+        self.isolated(rf"its library folder {self.theirs}: {self.theirs} \(.*{WRITERS}", LD_LIBRARY_PATH=str(self.theirs))
+
+    def test_R197_isolation_none_is_refused(self):
+        self.config.write_text(self.config.read_text() + "    isolation: none\n    required: true\n")
+        self.assertEqual(self.run_model().returncode, 0)
+        self.helper.chmod(0o777)
+        done = self.run_model()
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertRegex(done.stderr, r"'isolation: none' is refused, because others could replace \S+needs_helper.so: its library")
+
+
+class Groups(Trust):
+    """Files with mode 0664, as umask 002 makes them, of a user and a group of the same number."""
+
+    def setUp(self):
+        super().setUp()
+        if not ROOT:
+            self.skipTest("other users are needed")
+        self.scratch.chmod(0o755)
+        self.own = self.write("own.yaml", "version: 1\ndelegates: []\n")
+        os.chown(self.own, STRANGER, STRANGER)
+        self.own.chmod(0o664)
+
+    def show(self, passwd="", group="", as_group=STRANGER, config=None):
+        """With these entries in the databases, in a mount namespace of its own."""
+        for name, text in (("passwd", passwd), ("group", group)):
+            self.write(name, Path(f"/etc/{name}").read_text() + text)
+        script = f'mount --bind {self.scratch}/passwd /etc/passwd && mount --bind {self.scratch}/group /etc/group && exec "$@"'
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", *as_user(STRANGER, as_group), ARGS.deputy,
+                               "config", "show", "--config", config or self.own],
+                              env={"DEPUTY_SYSTEM_CONFIG": "", "COLUMNS": "500"}, capture_output=True, text=True)  # fmt: skip
+        if "unshare" in done.stderr or "mount:" in done.stderr:
+            self.skipTest("no mount namespaces here: " + done.stderr)
         return done
 
-    def test_R161_a_root_that_others_may_write_is_neither_used_nor_changed(self):
-        self.good("bundle", "install", self.bundle, "--root", self.root)
-        version = self.root / "a" / "1.0"
-        for path in (self.root, self.root / "a", version, version / "SHA256SUMS", version / "config"):
-            for way, reason in self.open_to_others(path):
-                with self.subTest(path=path, way=way):
-                    for bundle in ("a", f"{version}/"):
-                        done = self.deputy("run", "--bundle", bundle, DEPUTY_BUNDLES=str(self.root))
-                        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-                        self.assertRegex(done.stderr, f"is not trusted: {reason}")
-                    if path == self.root:
-                        for command in (["install", self.bundle], ["rollback", "a"], ["remove", "a"]):
-                            done = self.deputy("bundle", *command, "--root", self.root)
-                            self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-                            self.assertRegex(done.stderr, f"is not trusted: {reason}")
-        self.assertEqual(self.deputy("run", "--bundle", "a", DEPUTY_BUNDLES=str(self.root)).returncode, 0)
+    def refused(self, shared, **case):
+        done = self.show(**case)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn(f"group {shared} may write to it; chmod go-w", done.stderr)
 
-    def test_R161_a_public_key_that_others_may_write_checks_nothing(self):
-        self.good("bundle", "keygen", "-o", self.scratch / "k")
-        key = self.scratch / "k.pub"
-        for way, reason in self.open_to_others(key):
-            with self.subTest(way):
-                done = self.deputy("bundle", "install", self.bundle, "--key", key, "--root", self.root)
-                self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-                self.assertRegex(done.stderr, f"is not trusted: {reason}")
+    def test_a_private_group_counts_as_its_user(self):
+        own = {"passwd": f"eve:x:{STRANGER}:{STRANGER}::/:\n", "group": f"eve:x:{STRANGER}:\n"}
+        for case in ({}, own, {**own, "group": f"eve:x:{STRANGER}:eve\n"}):
+            done = self.show(**case)
+            self.assertEqual(done.returncode, 0, (case, done.stderr))
+
+    def test_R196_not_where_it_is_the_primary_group_of_another(self):
+        entry = f"eve:x:{STRANGER}:{STRANGER}::/:\n"
+        other = f"mallory:x:{STRANGER + 1}:{STRANGER}::/:\n"
+        self.refused(STRANGER, passwd=entry + other, group=f"eve:x:{STRANGER}:\n")
+        self.refused(STRANGER, passwd=other)
+
+    def test_R196_not_where_it_has_members_under_any_name(self):
+        entry = f"eve:x:{STRANGER}:{STRANGER}::/:\n"
+        self.refused(STRANGER, passwd=entry, group=f"eve:x:{STRANGER}:eve,mallory\n")
+        self.refused(STRANGER, passwd=entry, group=f"eve:x:{STRANGER}:\nshared:x:{STRANGER}:mallory\n")
+
+    def test_R196_not_group_zero(self):
+        shared = self.write("shared.yaml", "version: 1\ndelegates: []\n")
+        shared.chmod(0o664)
+        for owner, as_group in ((0, STRANGER), (0, 0), (STRANGER, 0)):
+            os.chown(shared, owner, 0)
+            self.refused(0, as_group=as_group, config=shared)
+        done = self.deputy("config", "show", "--config", shared)
+        self.assertEqual(done.returncode, 2, "for root neither: " + done.stdout + done.stderr)
 
 
-class Installations(Trust):
-    def test_R161_parts_of_the_installation_that_others_may_write_are_not_loaded(self):
-        program = Path(ARGS.deputy).resolve()
-        libraries = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
-        library = Path(re.search(r"libdeputy\.so\.\S+ => (\S+)", libraries)[1]).resolve()
-        (self.scratch / "lib").mkdir()
-        copy = Path(shutil.copy(library, self.scratch / "lib" / re.search(r"libdeputy\.so\.\S+", libraries)[0]))
-        shutil.copytree(library.parent / "deputy", copy.parent / "deputy",
-                        ignore=shutil.ignore_patterns("plugins"))  # fmt: skip
-        environment = {"LD_LIBRARY_PATH": str(copy.parent)}
-        self.assertEqual(self.run_model(**environment).returncode, 0)
-        importer = copy.parent / "deputy" / "importers" / "libdeputy_import_onnx.so"
-        worker = copy.parent / "deputy" / "deputy-worker"
-        for path in (importer, importer.parent):
-            for way, reason in self.open_to_others(path):
-                with self.subTest(path=path, way=way):
-                    done = self.run_model(**environment)
-                    self.assertGreater(done.returncode, 0, done.stdout)
-                    self.assertRegex(done.stderr, f"is not trusted: {reason}")
-        for way, reason in self.open_to_others(worker):
-            with self.subTest(path=worker, way=way):
-                done = self.deputy("plugins", "--json", "--config", self.config, **environment)
-                (plugin,) = json.loads(done.stdout)["plugins"]
-                self.assertEqual(plugin["rule"], "no-worker")
-                self.assertRegex(plugin["reason"], f"is not trusted: {reason}")
-        # Others that may replace the library have the rights of the process already.
-        copy.parent.chmod(0o777)
-        importer.chmod(0o777)
-        self.assertEqual(self.run_model(**environment).returncode, 0)
-        checks = json.loads(self.deputy("doctor", "--json", "--config", self.config, **environment).stdout)["checks"]
-        (detail,) = [c["detail"] for c in checks if c["subject"] == "library" and c["state"] == "warning"]
-        self.assertRegex(detail, rf"others could replace it: {copy.parent} \(.*{WRITERS}")
-
-    @unittest.skipUnless(ROOT, "another user is needed")
-    def test_R161_a_program_with_more_rights_than_its_caller_trusts_no_file_of_the_caller(self):
-        config = self.write("own.yaml", "version: 1\ndelegates: []\n")
-        os.chown(config, STRANGER, STRANGER)
-        program = Path(shutil.copy(ARGS.deputy, self.scratch / "deputy"))
+class Namespaces(Trust):
+    def test_R195_users_that_a_user_namespace_does_not_map_are_not_trusted(self):
+        if not ROOT:
+            self.skipTest("other users are needed")
         self.scratch.chmod(0o755)
-        for mode, status in ((0o755, 0), (0o2755, 2), (0o4755, 2)):
-            os.chown(program, STRANGER + 1 if mode == 0o4755 else 0, STRANGER + 1)
-            program.chmod(mode)
-            done = subprocess.run([program, "config", "show", "--config", config], capture_output=True, text=True,
-                                  user=STRANGER, group=STRANGER, extra_groups=[], env={})  # fmt: skip
-            self.assertEqual(done.returncode, status, (oct(mode), done.stdout, done.stderr))
-            if status == 2:
-                self.assertIn(f"belongs to user {STRANGER}", done.stderr)
+        config = self.write("theirs/c.yaml", self.text())
+        for path in (config, config.parent):
+            os.chown(path, STRANGER, STRANGER)
+        other = STRANGER + 1
+        for mapped in ([], ["unshare", "--user", "--map-root-user"], ["unshare", "--user"]):
+            with self.subTest(mapped):
+                done = subprocess.run([*as_user(other, other, *mapped), ARGS.deputy, "run", self.model, "--config", config],
+                                      env={"DEPUTY_SYSTEM_CONFIG": "", "COLUMNS": "500"}, capture_output=True,
+                                      text=True)  # fmt: skip
+                if "unshare" in done.stderr:
+                    self.skipTest("no user namespaces here: " + done.stderr)
+                self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+                self.assertRegex(done.stderr, "is not trusted: .*belongs to user " +
+                                 ("65534, which stands for all that this user namespace does not map; map its owner"
+                                  if mapped else str(STRANGER)))  # fmt: skip
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--deputy", required=True)
-    parser.add_argument("--fixtures", required=True)
-    ARGS, rest = parser.parse_known_args()
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()
