@@ -159,7 +159,7 @@ void AllowDeviceControl(Filter& filter, const SystemCallRights& rights) {
   constexpr uint64_t kGetAttributes = 0x5401, kGetWindow = 0x5413;  // TCGETS, TIOCGWINSZ
   constexpr uint64_t kOfDescriptors[] = {kGetAttributes, kGetWindow, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX};
   for (const uint64_t command : kOfDescriptors) filter.Allow(SCMP_SYS(ioctl), IsInt(1, command));
-  // Also the descriptors of files take commands, whoever opened them: a list, for a file system has its own letters.
+  // Descriptors of files take commands too, so this is a list: file systems have letters of their own.
   for (const char letter : rights.commands) AllowCommands(filter, static_cast<unsigned char>(letter));
 }
 
