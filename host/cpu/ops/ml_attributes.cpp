@@ -85,7 +85,6 @@ Status CheckRowInput(const KernelSpec& spec) {
 template <class T>
 RowReader<T>::RowReader(const ConstView& x) : data_(x.data<char>()), size_(static_cast<int64_t>(SizeOf(x.dtype()))) {
   if (x.dtype() != kDTypeOf<T>) convert_ = FindConvert(x.dtype(), kDTypeOf<T>);
-  ok_ = x.dtype() == kDTypeOf<T> || convert_ != nullptr;
 }
 
 template <class T>

@@ -41,14 +41,12 @@ Result<RowDims> ReadRowDims(const ConstView& x, int64_t columns, std::string_vie
 // X is there, and has one of the types that a row of float32 is read from.
 Status CheckRowInput(const KernelSpec& spec);
 
-// Elements of X as T, in its own memory where it has that type, otherwise in memory of the caller.
+// Elements of X, which are numbers, as T: in its own memory where it has that type, otherwise in memory of the caller.
 template <class T>
 class RowReader {
  public:
   explicit RowReader(const ConstView& x);
   bool copies() const { return convert_ != nullptr; }
-  // The element type is one that can be read.
-  bool ok() const { return ok_; }
   // `count` elements from number `first` on; `copy` has room for as many where copies() holds.
   const T* Read(int64_t first, int64_t count, T* copy) const;
 
@@ -56,7 +54,6 @@ class RowReader {
   const char* data_;
   int64_t size_;
   void (*convert_)(const void*, void*, int64_t) = nullptr;
-  bool ok_ = false;
 };
 
 extern template Result<std::vector<float>> ReadReals(const Primitive&, const std::string&);

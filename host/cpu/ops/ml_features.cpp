@@ -111,7 +111,9 @@ Status Binarize(const KernelArgs& args, float threshold) {
   DEPUTY_RETURN_IF_ERROR(CheckOutput(y, kDTypeOf<T>, x.dims()));
   const T* const from = x.data<T>();
   T* const to = y.data<T>();
+  CancellationScope* const scope = CancellationScope::Current();
   for (int64_t i = 0; i < x.element_count(); ++i) {
+    if (i % kGrainElements == 0 && scope != nullptr && scope->Ends()) return {};
     if constexpr (std::is_floating_point_v<T>)
       if (std::isnan(from[i]))
         return Error(StatusCode::kInvalidArgument, "X has NaN at element {}, which is neither 0 nor 1", i);

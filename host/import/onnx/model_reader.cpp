@@ -50,6 +50,7 @@ std::string DescribeAlone(const pb::NodeProto& node) {
   return fmt::format("the node that makes '{}' ({})", Printable(node.output(0)), Printable(node.op_type()));
 }
 
+constexpr size_t kMostNotes = 100;
 constexpr size_t kMostSteps = 1'000'000;
 constexpr size_t kMostExpandedBytes = size_t{256} << 20;
 constexpr size_t kLongestPart = 64, kLongestPrefix = 256;
@@ -244,7 +245,8 @@ Status ModelReader::ReadNode(const Frame& frame, Scope& scope, const pb::NodePro
     DEPUTY_RETURN_IF_ERROR(scope.Define(name, node.outputs.back()));
   }
   if (IsZipMap(proto) && proto.output_size() > 0) replaced_.insert(proto.output(0));
-  if (std::optional<std::string> note = NoteOn(proto)) notes_.push_back(*std::move(note));
+  if (notes_.size() < kMostNotes)
+    if (std::optional<std::string> note = NoteOn(proto)) notes_.push_back(*std::move(note));
   DEPUTY_ASSIGN_OR_RETURN(const int32_t opset, frame.OpsetOf(domain));
   if (IsFormerMeanVariance(domain, proto.op_type(), opset))
     return AddMeanVariance(scope.graph(), std::move(node), proto);
