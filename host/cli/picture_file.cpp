@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -40,6 +41,19 @@ Result<PixelImage> MakeImage(size_t width, size_t height, size_t channels) {
   return PixelImage{width, height, channels, std::vector<uint8_t>(width * height * channels)};
 }
 
+// The library stops behind the last pixel. Chunks are [length, type, data, checksum], the last one is IEND.
+bool HasAllChunks(std::span<const uint8_t> bytes) {
+  constexpr size_t kRest = 12;  // of a chunk, beside its data
+  for (size_t at = kPngMark.size(); bytes.size() - at >= kRest;) {
+    size_t length = 0;
+    for (size_t i = 0; i < 4; ++i) length = length << 8 | bytes[at + i];
+    if (length > bytes.size() - at - kRest) return false;
+    if (std::memcmp(&bytes[at + 4], "IEND", 4) == 0) return true;
+    at += kRest + length;
+  }
+  return false;
+}
+
 // libpng's simplified interface catches the library's own jumps and returns an error.
 Result<PixelImage> DecodePng(const std::string& bytes) {
   png_image png{};
@@ -57,6 +71,7 @@ Result<PixelImage> DecodePng(const std::string& bytes) {
   std::vector<uint8_t> decoded(alpha ? image.width * image.height * samples : 0);
   uint8_t* const target = alpha ? decoded.data() : image.values.data();
   if (png_image_finish_read(&png, nullptr, target, 0, nullptr) == 0) return refuse();
+  if (!HasAllChunks(RawBytes(bytes))) return BadPicture("the PNG file is damaged: it ends before its IEND chunk");
   for (size_t i = 0, pixel = 0; pixel < decoded.size(); pixel += samples)
     for (size_t c = 0; c < image.channels; ++c) image.values[i++] = decoded[pixel + c];
   return Oriented(std::move(image), OrientationInPng(RawBytes(bytes)));

@@ -199,7 +199,7 @@ class CpuContext final : public ExecutionContext {
     std::vector<ValueType> types;
     std::vector<Tensor> known;
     DEPUTY_RETURN_IF_ERROR(DescribeInputs(inputs, types, known));
-    InferenceContext context(*executable_.unplanned_, types, known);
+    InferenceContext context(*executable_.unplanned_, types, known, {}, InferenceTime::kRun);
     DEPUTY_RETURN_IF_ERROR(InferNode(context));
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (outputs[i] == nullptr) continue;

@@ -161,6 +161,14 @@ const char* Describe(AttributeKind kind) {
   return "";
 }
 
+// Whether the attribute is an empty text that stands for a default.
+bool IsEmptyDefault(const Primitive& primitive, const OperatorInfo& info, const AttributeRule& rule) {
+  if (rule.aspect != AttributeRule::Aspect::kWords || !primitive.GetString(rule.attribute, "-").empty()) return false;
+  const auto attribute = std::find_if(info.attributes.begin(), info.attributes.end(),
+                                      [&](const OperatorAttribute& it) { return it.name == rule.attribute; });
+  return attribute->default_text && !attribute->default_text->empty();
+}
+
 class AttributeChecker {
  public:
   AttributeChecker(const Primitive& primitive, std::span<const ValueType> inputs)
@@ -270,12 +278,9 @@ class AttributeChecker {
     return listed_axes_;
   }
 
-  // Exporters write an empty text for the default.
   Status CheckWord(const AttributeRule& rule) const {
     const std::string_view word = primitive_.GetString(rule.attribute, "");
-    const auto attribute = std::find_if(info_.attributes.begin(), info_.attributes.end(),
-                                        [&](const OperatorAttribute& it) { return it.name == rule.attribute; });
-    if (word.empty() && attribute->default_text && !attribute->default_text->empty()) return {};
+    if (IsEmptyDefault(primitive_, info_, rule)) return {};
     std::string_view words = rule.words;
     while (!words.empty()) {
       const size_t end = std::min(words.find(' '), words.size());
@@ -297,6 +302,18 @@ class AttributeChecker {
 Status CheckAttributes(const Primitive& primitive, std::span<const ValueType> inputs) {
   if (primitive.kind() == OpKind::kOther) return {};
   return AttributeChecker(primitive, inputs).Run();
+}
+
+std::optional<Primitive> WithoutEmptyWords(const Primitive& primitive) {
+  if (primitive.kind() == OpKind::kOther) return std::nullopt;
+  const OperatorInfo& info = *InfoOf(primitive.kind());
+  std::optional<PrimitiveBuilder> builder;
+  for (const AttributeRule& rule : info.rules) {
+    if (!IsEmptyDefault(primitive, info, rule)) continue;
+    if (!builder) builder.emplace(primitive);
+    builder->Remove(rule.attribute);
+  }
+  return builder ? std::optional(builder->Finish()) : std::nullopt;
 }
 
 Status CheckElementTypes(const Primitive& primitive, std::span<const ValueType> inputs,

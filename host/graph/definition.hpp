@@ -2,6 +2,7 @@
 // is shown has passed it. Types and extents that are not known yet break no rule.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "base/status.hpp"
@@ -13,6 +14,10 @@ namespace deputy::host {
 // type per input of the node, without an element type where the input is omitted. Errors are kModel and name the
 // attribute and the rule; callers add the place. An operator that is not listed has no rules. [any-thread]
 Status CheckAttributes(const Primitive& primitive, std::span<const ValueType> inputs);
+
+// The primitive without the attributes whose text is empty and which have a default: exporters write an empty text for
+// it. Nothing where there is none. [any-thread]
+std::optional<Primitive> WithoutEmptyWords(const Primitive& primitive);
 
 // Element types: those that the definitions list, the same for all operands of one type variable. `outputs` may be
 // fewer than the node has, so that inputs can be checked before outputs are inferred. [any-thread]

@@ -9,6 +9,7 @@
 #include "base/checked.hpp"
 #include "base/file.hpp"
 #include "base/printable.hpp"
+#include "graph/describe_node.hpp"
 
 namespace deputy::host {
 
@@ -46,12 +47,13 @@ CompressedLists Graph::Consumers() const {
   return consumers;
 }
 
-std::string Describe(const Graph& graph, NodeId node) {
-  const Node& it = graph.nodes[node];
-  const std::string type = Printable(it.primitive.op_type());
-  std::string text = it.name.empty() ? fmt::format("node {} ({})", node, type)
-                                     : fmt::format("node '{}' ({})", Printable(it.name), type);
-  if (it.source != nullptr) text += ", exported at " + Printable(*it.source);
+std::string Describe(const Graph& graph, NodeId node) { return Describe(graph.nodes[node], node); }
+
+std::string Describe(const Node& node, NodeId number) {
+  const std::string type = Printable(node.primitive.op_type());
+  std::string text = node.name.empty() ? fmt::format("node {} ({})", number, type)
+                                       : fmt::format("node '{}' ({})", Printable(node.name), type);
+  if (node.source != nullptr) text += ", exported at " + Printable(*node.source);
   return text;
 }
 

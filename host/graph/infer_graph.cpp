@@ -5,6 +5,7 @@
 
 #include "base/printable.hpp"
 #include "graph/definition.hpp"
+#include "graph/describe_node.hpp"
 #include "graph/graph.hpp"
 #include "graph/inference.hpp"
 #include "graph/loop_form.hpp"
@@ -80,25 +81,25 @@ class Walk {
     graph_.nodes.clear();
     graph_.nodes.reserve(nodes.size());
     for (const ValueId id : graph_.inputs) {  // they may be the caller's
-      Status status = CheckExtents(graph_.values[id].type);
-      if (!status.ok()) return std::move(status).At("value '" + Printable(graph_.values[id].name) + "'");
+      if (Status status = CheckExtents(graph_.values[id].type); !status.ok())
+        return std::move(status).At("value '" + Printable(graph_.values[id].name) + "'");
     }
-    for (Node& node : nodes) DEPUTY_RETURN_IF_ERROR(Visit(std::move(node)));
+    for (NodeId number = 0; number < nodes.size(); ++number)
+      DEPUTY_RETURN_IF_ERROR(Visit(std::move(nodes[number]), number));
     if (options_.drop_unused) DropUnused(graph_);
     return {};
   }
 
  private:
-  Status Visit(Node node) {
+  // The number of a node is its place in its graph before this walk.
+  Status Visit(Node node, NodeId number) {
     ++budget_.visits;
+    if (std::optional<Primitive> plain = WithoutEmptyWords(node.primitive)) node.primitive = *std::move(plain);
     const bool repeats = node.kind() == OpKind::kLoop || node.kind() == OpKind::kScan;
     Status status = CheckInputs(node);
     if (status.ok()) status = node.kind() == OpKind::kIf ? VisitIf(node) : repeats ? VisitLoop(node) : VisitPlain(node);
     if (status.ok()) return status;
-    // The message may quote the model.
-    const std::string type = "(" + Printable(node.primitive.op_type()) + ")";
-    return Printable(status, 1000)
-        .At(node.name.empty() ? "node " + type : "node '" + Printable(node.name) + "' " + type);
+    return Printable(status, 1000).At(Describe(node, number));  // the message may quote the model
   }
 
   // What a plugin is shown has passed this check.
@@ -199,7 +200,7 @@ class Walk {
       const bool taken = condition.constant.values<uint8_t>()[0] != 0;
       return Inline(node, *branch(taken ? "then_branch" : "else_branch"));
     }
-    for (Region& region : node.regions) DEPUTY_RETURN_IF_ERROR(SpecializeBranch(region));
+    DEPUTY_RETURN_IF_ERROR(SpecializeBranches(node));
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] == kNone) continue;
       const Graph& a = *node.regions[0].body;
@@ -265,19 +266,37 @@ class Walk {
     return node.inputs[i] == kNone ? ValueType() : graph_.values[node.inputs[i]].type;
   }
 
-  // A branch that does not fit the known outer values may exist for other shapes: it is typed without them, and its
-  // errors are reported only if it is taken.
-  Status SpecializeBranch(Region& region) {
-    const Region whole = region;
-    const size_t before = budget_.visits;
-    const Status status = Specialize(region);
-    if (status.ok() || budget_.repeated > WalkBudget::kMostRepeated) return status;
-    budget_.repeated += budget_.visits - before + whole.body->nodes.size() + whole.body->values.size();
-    region = whole;
-    return Specialize(region, {}, CaptureTypes::kWithoutShapes).ok() ? Status() : status;
+  // Exporters write a branch for other extents beside the one that is taken. A branch that does not fit those of outer
+  // values is typed without them and fails only if it is taken: unless no branch fits, or the ranks do not either.
+  Status SpecializeBranches(Node& node) {
+    const std::vector<Region> whole = node.regions;
+    std::vector<Status> failures(whole.size());
+    size_t failed = 0;
+    for (size_t i = 0; i < whole.size(); ++i) {
+      const size_t before = budget_.visits;
+      failures[i] = Specialize(node.regions[i]);
+      if (failures[i].ok()) continue;
+      if (++failed == whole.size() || budget_.repeated > WalkBudget::kMostRepeated) return std::move(failures[i]);
+      budget_.repeated += budget_.visits - before + whole[i].body->nodes.size() + whole[i].body->values.size();
+    }
+    for (size_t i = 0; i < whole.size(); ++i) {
+      if (failures[i].ok()) continue;
+      node.regions[i] = whole[i];
+      if (!Specialize(node.regions[i], {}, CaptureTypes::kWithoutExtents).ok()) return std::move(failures[i]);
+    }
+    return {};
   }
 
-  enum class CaptureTypes { kKnown, kWithoutShapes };
+  enum class CaptureTypes { kKnown, kWithoutExtents };
+
+  // Where conditions are computed as far as shapes tell, none is left that depends on a rank.
+  void DropExtents(ValueType& type) const {
+    const bool decides = options_.evaluator && options_.fold_constants && options_.fold_shapes;
+    if (!decides) return Forget(type);
+    std::fill(type.dims.begin(), type.dims.end(), kUnknownDim);
+  }
+
+  static std::string PlaceOf(const Region& region) { return "region '" + Printable(region.name) + "'"; }
 
   // Types a region's body from the known outer values. Captures of constants become constants of the body. `entries`,
   // if not empty, are the types of the body's inputs.
@@ -300,13 +319,14 @@ class Walk {
       inner.type = outer.type;
       inner.constant = outer.constant;
       if (outer.is_constant()) continue;
-      if (capture_types == CaptureTypes::kWithoutShapes) Forget(inner.type);
+      if (capture_types == CaptureTypes::kWithoutExtents) DropExtents(inner.type);
       captures.push_back(region.captures[i]);
       captured.push_back(body->captured[i]);
     }
     region.captures = std::move(captures);
     body->captured = std::move(captured);
-    DEPUTY_RETURN_IF_ERROR(Walk(*body, options_, budget_).Run());
+    if (Status status = Walk(*body, options_, budget_).Run(); !status.ok())
+      return std::move(status).At(PlaceOf(region));
     region.body = std::move(body);
     return {};
   }
@@ -347,7 +367,10 @@ class Walk {
     }
     for (const Node& inner : nodes) CountReads(inner);
     Release(node);
-    for (Node& inner : nodes) DEPUTY_RETURN_IF_ERROR(Visit(std::move(inner)));
+    for (NodeId number = 0; number < nodes.size(); ++number) {
+      Status status = Visit(std::move(nodes[number]), number);
+      if (!status.ok()) return std::move(status).At(PlaceOf(region));
+    }
     return {};
   }
 

@@ -13,17 +13,26 @@
 
 namespace deputy::host {
 
+// At load the known values are the model's constants; in a run they are those of all inputs, which the kernels check.
+enum class InferenceTime : uint8_t { kLoad, kRun };
+
 // The view that an Infer<Operator> function has of one node.
 class InferenceContext {
  public:
   // One entry per input of the node; `constants[i]` is empty where the value is not known. `partial`, if not empty,
   // holds the known elements of each input, null for none.
   InferenceContext(const Node& node, std::span<const ValueType> inputs, std::span<const Tensor> constants,
-                   std::span<const PartialInts* const> partial = {})
-      : node_(node), inputs_(inputs), constants_(constants), partial_(partial), outputs_(node.outputs.size()) {}
+                   std::span<const PartialInts* const> partial = {}, InferenceTime time = InferenceTime::kLoad)
+      : node_(node),
+        inputs_(inputs),
+        constants_(constants),
+        partial_(partial),
+        time_(time),
+        outputs_(node.outputs.size()) {}
 
   const Node& node() const { return node_; }
   const Primitive& primitive() const { return node_.primitive; }
+  InferenceTime time() const { return time_; }
 
   size_t input_count() const { return inputs_.size(); }
   // False for an optional input that is omitted, by position or by an empty name.
@@ -55,6 +64,7 @@ class InferenceContext {
   std::span<const ValueType> inputs_;
   std::span<const Tensor> constants_;
   std::span<const PartialInts* const> partial_;
+  InferenceTime time_;
   std::vector<ValueType> outputs_;
 };
 

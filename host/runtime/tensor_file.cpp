@@ -8,6 +8,15 @@
 #include "runtime/importers.hpp"
 
 namespace deputy {
+namespace {
+
+// The importer's error, as those of the other formats: the file of a tensor is an argument, not a model.
+Status DamagedFile(Status status, const std::string& path) {
+  if (status.code() == StatusCode::kModel) status = std::move(status).WithCode(StatusCode::kInvalidArgument);
+  return std::move(status).At(path);
+}
+
+}  // namespace
 
 Result<Tensor> ReadTensorFile(const std::string& path, DType dtype, const Shape& shape) {
   const std::string extension = std::filesystem::path(path).extension().string();
@@ -16,7 +25,7 @@ Result<Tensor> ReadTensorFile(const std::string& path, DType dtype, const Shape&
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const host::MappedFile> file, host::MappedFile::Open(path));
   DEPUTY_ASSIGN_OR_RETURN(const host::Importer* importer, host::OpenImporter("onnx"));
   Result<Tensor> tensor = importer->ReadTensor(file->bytes());
-  if (!tensor.ok()) return std::move(tensor).status().At(path);
+  if (!tensor.ok()) return DamagedFile(std::move(tensor).status(), path);
   return tensor;
 }
 
@@ -28,7 +37,7 @@ Result<ModelValue> ReadValueFile(const std::string& path, ValueKind kind, DType 
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const host::MappedFile> file, host::MappedFile::Open(path));
   DEPUTY_ASSIGN_OR_RETURN(const host::Importer* importer, host::OpenImporter("onnx"));
   Result<ModelValue> value = importer->ReadValue(file->bytes(), kind, dtype);
-  if (!value.ok()) return std::move(value).status().At(path);
+  if (!value.ok()) return DamagedFile(std::move(value).status(), path);
   return value;
 }
 

@@ -41,13 +41,6 @@ void SetPads(WindowAxis& axis, int64_t total, bool larger_end) {
   axis.pad_end = total - axis.pad_begin;
 }
 
-// "W", "H" and "D" from the last spatial axis on.
-std::string NameOfAxis(size_t axis, size_t rank) {
-  constexpr std::string_view kNames = "WHD";
-  const size_t from_last = rank - 1 - axis;
-  return from_last < kNames.size() ? std::string(1, kNames[from_last]) : std::to_string(axis + 2);
-}
-
 Status ResolveForward(Window& window, std::span<const int64_t> input, bool may_overhang, SpatialDims& output) {
   if (input.size() != window.rank)
     return Error(StatusCode::kInvalidArgument, "kernel_shape has {} spatial axes, but the input has {}", window.rank,
@@ -66,8 +59,9 @@ Status ResolveForward(Window& window, std::span<const int64_t> input, bool may_o
     const int64_t room = extent + axis.pad_begin + axis.pad_end - axis.reach();
     const int64_t least = may_overhang && extent > 0 ? 1 - 2 * axis.stride : 0;
     if (room < least)
-      return Error(StatusCode::kModel, "kernel size {} exceeds padded input size {} on axis {}", axis.reach(),
-                   extent + axis.pad_begin + axis.pad_end, NameOfAxis(i, window.rank));
+      return Error(StatusCode::kModel, "kernel size {} exceeds padded input size {}", axis.reach(),
+                   extent + axis.pad_begin + axis.pad_end)
+          .At("spatial axis " + std::to_string(i));
     // Without a remainder to round up, division rounds towards zero.
     output[i] = (window.ceil_mode && room > 0 ? DivideUp(room, axis.stride) : room / axis.stride) + 1;
     // A last window that starts beyond the input would contain only padding.

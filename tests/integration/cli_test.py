@@ -201,6 +201,21 @@ class Run(Cli):
         run = deputy("run", self.add_model(), "--input", f"a={a}", "--input", f"b={b}")
         self.check(run, 0, r"y +float32 \[2,3\] +10 +12\.5 +15 +10 11 12 13 14 \.\.\.")
 
+    # As a damaged .npy file.
+    def test_ADamagedTensorFileIsTwo(self):
+        number, chunk = onnx_bytes.number, onnx_bytes.chunk
+        elsewhere = number(1, 2) + number(1, 3) + number(2, 1) + number(14, 1) + chunk(13, chunk(1, "location") + chunk(2, "w"))
+        for name, content, message in (
+            ("short.pb", onnx_bytes.tensor([1, 2, 3], (2, 3)), "short.pb: "),
+            ("trash.pb", b"\xff" * 100, "trash.pb: "),
+            ("negative.pb", onnx_bytes.tensor([1, 2, 3], (-1, 3)), "negative.pb: "),
+            ("elsewhere.pb", elsewhere, "the elements are in another file.*; store the elements in the tensor file"),
+        ):
+            with self.subTest(name):
+                self.check(deputy("run", self.add_model(), "--input", f"a={self.file(name, content)}"), 2, message)
+        short = self.file("short.npy", onnx_bytes.npy(range(6), (2, 3))[:-1])
+        self.check(deputy("run", self.add_model(), "--input", f"a={short}"), 2)
+
     def test_RawInputIsTakenWithTheModelsType(self):
         raw = self.file("a.bin", onnx_bytes.struct.pack("<6f", *range(6)))
         self.check(deputy("run", self.add_model(), "--input", f"a={raw}"), 0, r"a +float32 \[2,3\] +.*a\.bin")

@@ -4,15 +4,11 @@
 #include <string_view>
 #include <utility>
 
+#include "graph/inference/attention_operands.hpp"
 #include "graph/inference/functions.hpp"
 
 namespace deputy::host {
 namespace {
-
-// The extents of an operand as [batch, heads, rows, size], from this form or from [batch, rows, heads * size].
-struct HeadExtents {
-  int64_t batch, heads, rows, size;
-};
 
 Result<HeadExtents> ExtentsOf(const ValueType& type, int64_t heads) {
   if (type.dims.size() == 4) return HeadExtents{type.dims[0], type.dims[1], type.dims[2], type.dims[3]};
@@ -80,6 +76,7 @@ Status InferAttention(InferenceContext& context) {
   DEPUTY_ASSIGN_OR_RETURN(const HeadExtents queries, ExtentsOf(q, heads));
   DEPUTY_ASSIGN_OR_RETURN(const HeadExtents keys, ExtentsOf(k, key_heads));
   DEPUTY_ASSIGN_OR_RETURN(const HeadExtents values, ExtentsOf(v, key_heads));
+  DEPUTY_RETURN_IF_ERROR(CheckAttentionOperands(context, queries, keys, values));
   int64_t rows = keys.rows;
   if (context.has_input(4)) {
     const ValueType& past = context.input(4);
@@ -140,7 +137,10 @@ Status InferCausalConvWithState(InferenceContext& context) {
   return {};
 }
 
-Status InferRotaryEmbedding(InferenceContext& context) { return context.Output(context.input(0)); }
+Status InferRotaryEmbedding(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CheckRotaryOperands(context));
+  return context.Output(context.input(0));
+}
 
 Status InferMicrosoft_Attention(InferenceContext& context) {
   const ValueType &x = context.input(0), &weights = context.input(1);
@@ -156,6 +156,7 @@ Status InferMicrosoft_Attention(InferenceContext& context) {
     hidden = sizes[2];
   }
   DEPUTY_ASSIGN_OR_RETURN(const int64_t size, SizeOfHead(hidden, heads));
+  DEPUTY_RETURN_IF_ERROR(CheckMicrosoftAttentionOperands(context, heads));
   context.SetOutput(0, x.dtype, {DimOf(x, 0), DimOf(x, 1), hidden});
   const int64_t keys = SumOf(ExtentOf(context, 4, 3), DimOf(x, 1));
   context.SetOutput(1, x.dtype, {2, DimOf(x, 0), heads, keys, size});
@@ -185,6 +186,7 @@ Status InferMicrosoft_MultiHeadAttention(InferenceContext& context) {
       DEPUTY_ASSIGN_OR_RETURN(value_size, SizeOfHead(DimOf(v, 2), heads));
     }
   }
+  DEPUTY_RETURN_IF_ERROR(CheckMultiHeadOperands(context, heads, size, value_size));
   const int64_t keys = SumOf(ExtentOf(context, 6, 2), fresh);
   context.SetOutput(0, q.dtype, {DimOf(q, 0), DimOf(q, 1), ProductOf(heads, value_size)});
   context.SetOutput(1, q.dtype, {DimOf(q, 0), heads, keys, size});
@@ -201,6 +203,7 @@ Status InferMicrosoft_GroupQueryAttention(InferenceContext& context) {
   DEPUTY_ASSIGN_OR_RETURN(const int64_t key_heads, HeadsOf(context, "kv_num_heads"));
   const bool packed = !context.has_input(1);
   DEPUTY_ASSIGN_OR_RETURN(const int64_t size, SizeOfHead(DimOf(q, 2), packed ? heads + 2 * key_heads : heads));
+  DEPUTY_RETURN_IF_ERROR(CheckGroupQueryOperands(context, heads, key_heads, size));
   // The larger of the room of the past and the longest sequence.
   int64_t keys = kUnknownDim;
   if (const Tensor* total = context.constant(6)) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/inference/functions.hpp"
+#include "graph/inference/operands.hpp"
 
 namespace deputy::host {
 namespace {
@@ -63,7 +64,6 @@ DEPUTY_INFER_AS(InferSame, Atanh)
 DEPUTY_INFER_AS(InferSame, BitwiseNot)
 DEPUTY_INFER_AS(InferSame, Ceil)
 DEPUTY_INFER_AS(InferSame, Celu)
-DEPUTY_INFER_AS(InferSame, Clip)
 DEPUTY_INFER_AS(InferSame, Cos)
 DEPUTY_INFER_AS(InferSame, Cosh)
 DEPUTY_INFER_AS(InferSame, Elu)
@@ -122,6 +122,12 @@ DEPUTY_INFER_AS(InferComparison, GreaterOrEqual)
 DEPUTY_INFER_AS(InferComparison, Less)
 DEPUTY_INFER_AS(InferComparison, LessOrEqual)
 #undef DEPUTY_INFER_AS
+
+Status InferClip(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CheckOneElement(context, 1, "min"));
+  DEPUTY_RETURN_IF_ERROR(CheckOneElement(context, 2, "max"));
+  return InferSame(context);
+}
 
 // The exponent may have a different type.
 Status InferPow(InferenceContext& context) { return BroadcastInputs(context, context.input(0).dtype); }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/inference/functions.hpp"
+#include "graph/inference/operands.hpp"
 
 namespace deputy::host {
 namespace {
@@ -21,6 +22,7 @@ Status InferGather(InferenceContext& context) {
   if (!data.ranked || !indices.ranked) return context.OutputUnranked(data.dtype);
   DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
                           context.NormalizeAxis(context.primitive().GetInt("axis", 0), data.dims.size()));
+  DEPUTY_RETURN_IF_ERROR(CheckIndexValues(context, 1, data.dims[axis], "indices"));
   const auto at = data.dims.begin() + static_cast<ptrdiff_t>(axis);
   std::vector<int64_t> dims(data.dims.begin(), at);
   dims.insert(dims.end(), indices.dims.begin(), indices.dims.end());
@@ -41,6 +43,7 @@ Status InferGatherElements(InferenceContext& context) {
       if (i != axis && data.dims[i] >= 0 && indices.dims[i] > data.dims[i])
         return Error(StatusCode::kModel, "the shape of indices {} exceeds the shape of data {} along axis {}",
                      ShapeToString(indices.dims), ShapeToString(data.dims), i);
+    DEPUTY_RETURN_IF_ERROR(CheckIndexValues(context, 1, data.dims[axis], "indices"));
   }
   if (indices.ranked) {
     context.SetOutput(0, data.dtype, indices.dims);
@@ -67,6 +70,8 @@ Status InferGatherND(InferenceContext& context) {
   if (tuple < 1 || tuple > static_cast<int64_t>(rank - batches))
     return Error(StatusCode::kModel, "the last extent of indices with shape {} is out of range for data with shape {}",
                  ShapeToString(indices.dims), ShapeToString(data.dims));
+  DEPUTY_RETURN_IF_ERROR(
+      CheckTupleValues(context, 1, std::span(data.dims).subspan(batches, static_cast<size_t>(tuple)), "indices"));
   std::vector<int64_t> dims;
   for (size_t i = 0; i + 1 < index_rank; ++i) {
     if (i >= batches) {

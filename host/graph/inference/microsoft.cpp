@@ -5,7 +5,10 @@
 #include <initializer_list>
 #include <string>
 
+#include "base/checked.hpp"
+#include "graph/inference/attention_operands.hpp"
 #include "graph/inference/functions.hpp"
+#include "graph/inference/operands.hpp"
 
 namespace deputy::host {
 namespace {
@@ -39,6 +42,7 @@ Status CheckOneValueEach(const InferenceContext& context, std::initializer_list<
 
 // An operator with one input, its scale and zero point, and those of the output.
 Status LikeQuantized(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CheckGiven(context, 3, "y_scale"));
   DEPUTY_RETURN_IF_ERROR(CheckOneValueEach(context, {1, 2, 3, 4}));
   return LikeFirst(context);
 }
@@ -49,9 +53,37 @@ Status InferTurnedProduct(InferenceContext& context) {
                    Turned(context.input(1), says("transBatchB"), says("transB")), InferMatMul);
 }
 
+// A bias, which may be left out, has an element for each of the last axis.
+Status LikeBiased(InferenceContext& context) {
+  const ValueType& x = context.input(0);
+  if (x.ranked && x.dims.empty() && context.has_input(1))
+    return Error(StatusCode::kModel, "a scalar cannot have a bias");
+  if (x.ranked && !x.dims.empty()) DEPUTY_RETURN_IF_ERROR(CheckShape(context, 1, {x.dims.back()}, "bias"));
+  return LikeFirst(context);
+}
+
+// The skip may have no batch axis, or one of extent 1; the parameters have an element for each of the last axis.
+Status CheckSkip(const InferenceContext& context) {
+  const ValueType &x = context.input(0), &skip = context.input(1);
+  if (!x.ranked) return {};
+  if (x.dims.size() < 2 || x.dims.back() == 0)
+    return Error(StatusCode::kModel, "input {} has rank below 2 or is empty", ShapeToString(x.dims));
+  std::vector<int64_t> wanted = x.dims;
+  if (skip.ranked && skip.dims.size() + 1 == x.dims.size()) wanted.erase(wanted.begin());
+  if (skip.ranked && skip.dims.size() == x.dims.size() && skip.dims[0] == 1) wanted[0] = 1;
+  if (wanted.size() < 2) return Error(StatusCode::kModel, "skip {} has rank below 2", ShapeToString(skip.dims));
+  DEPUTY_RETURN_IF_ERROR(CheckShape(context, 1, wanted, "skip"));
+  const bool simplified = context.primitive().kind() == OpKind::kMicrosoft_SkipSimplifiedLayerNormalization;
+  static constexpr const char* kNames[] = {"gamma", "beta", "bias"};
+  for (size_t i = 2; i < context.input_count(); ++i)
+    DEPUTY_RETURN_IF_ERROR(CheckShape(context, i, {x.dims.back()}, kNames[simplified && i == 3 ? 2 : i - 2]));
+  return {};
+}
+
 // Sums of the inputs, normalized; the last output is the sum itself.
 Status InferSkip(InferenceContext& context) {
   const ValueType& x = context.input(0);
+  DEPUTY_RETURN_IF_ERROR(CheckSkip(context));
   ValueType statistics{DType::kFloat32, x.ranked, x.dims};
   if (x.ranked && !x.dims.empty()) statistics.dims.back() = 1;
   context.SetOutput(0, x);
@@ -63,23 +95,35 @@ Status InferSkip(InferenceContext& context) {
 
 }  // namespace
 
-Status InferMicrosoft_BiasGelu(InferenceContext& context) { return LikeFirst(context); }
+Status InferMicrosoft_BiasGelu(InferenceContext& context) { return LikeBiased(context); }
 Status InferMicrosoft_DequantizeLinear(InferenceContext& context) { return InferDequantizeLinear(context); }
-Status InferMicrosoft_FastGelu(InferenceContext& context) { return LikeFirst(context); }
-Status InferMicrosoft_FusedConv(InferenceContext& context) { return InferConv(context); }
+Status InferMicrosoft_FastGelu(InferenceContext& context) { return LikeBiased(context); }
+Status InferMicrosoft_FusedConv(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(InferConv(context));
+  const ValueType y = context.outputs()[0];
+  return y.ranked ? CheckShape(context, 3, y.dims, "Z") : Status();
+}
 Status InferMicrosoft_FusedGemm(InferenceContext& context) { return InferGemm(context); }
 Status InferMicrosoft_FusedMatMul(InferenceContext& context) { return InferTurnedProduct(context); }
 Status InferMicrosoft_Gelu(InferenceContext& context) { return LikeFirst(context); }
 Status InferMicrosoft_QLinearLeakyRelu(InferenceContext& context) { return LikeQuantized(context); }
 Status InferMicrosoft_QLinearSigmoid(InferenceContext& context) { return LikeQuantized(context); }
-Status InferMicrosoft_QLinearSoftmax(InferenceContext& context) { return LikeQuantized(context); }
+Status InferMicrosoft_QLinearSoftmax(InferenceContext& context) {
+  const ValueType& x = context.input(0);
+  DEPUTY_RETURN_IF_ERROR(CheckGiven(context, 4, "y_zero_point"));
+  DEPUTY_RETURN_IF_ERROR(LikeQuantized(context));
+  return !x.ranked ? Status() : context.NormalizeAxis(context.primitive().GetInt("axis", -1), x.dims.size()).status();
+}
 Status InferMicrosoft_QuantizeLinear(InferenceContext& context) { return InferQuantizeLinear(context); }
 Status InferMicrosoft_QuickGelu(InferenceContext& context) { return LikeFirst(context); }
-Status InferMicrosoft_RotaryEmbedding(InferenceContext& context) { return LikeFirst(context); }
+Status InferMicrosoft_RotaryEmbedding(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CheckMicrosoftRotaryOperands(context));
+  return LikeFirst(context);
+}
 Status InferMicrosoft_SkipLayerNormalization(InferenceContext& context) { return InferSkip(context); }
 Status InferMicrosoft_SkipSimplifiedLayerNormalization(InferenceContext& context) { return InferSkip(context); }
 Status InferMicrosoft_TransposeMatMul(InferenceContext& context) { return InferTurnedProduct(context); }
-Status InferSimplifiedLayerNormalization(InferenceContext& context) { return LikeFirst(context); }
+Status InferSimplifiedLayerNormalization(InferenceContext& context) { return InferRMSNormalization(context); }
 
 Status InferMicrosoft_EmbedLayerNormalization(InferenceContext& context) {
   const ValueType& ids = context.input(0);
@@ -87,6 +131,22 @@ Status InferMicrosoft_EmbedLayerNormalization(InferenceContext& context) {
   const ValueType& words = context.input(2);
   if ((ids.ranked && ids.dims.size() != 2) || (words.ranked && words.dims.size() != 2))
     return Error(StatusCode::kModel, "input_ids and word_embedding must have rank 2");
+  static constexpr const char* kNames[] = {"word_embedding", "position_embedding", "segment_embedding", "gamma",
+                                           "beta"};
+  const int64_t hidden = DimOf(words, 1);
+  if (hidden == 0) return Error(StatusCode::kModel, "word_embedding {} has no columns", ShapeToString(words.dims));
+  for (size_t i = 3; i <= 6; ++i) {
+    if (i != 4) DEPUTY_RETURN_IF_ERROR(CheckGiven(context, i, kNames[i - 2]));
+    DEPUTY_RETURN_IF_ERROR(i < 5 ? CheckShape(context, i, {kUnknownDim, hidden}, kNames[i - 2])
+                                 : CheckShape(context, i, {hidden}, kNames[i - 2]));
+  }
+  DEPUTY_RETURN_IF_ERROR(CheckGivenTogether(context, 1, 4, "segment_ids and segment_embedding"));
+  if (ids.ranked) {
+    DEPUTY_RETURN_IF_ERROR(CheckShape(context, 1, ids.dims, "segment_ids"));
+    DEPUTY_RETURN_IF_ERROR(CheckShape(context, 7, ids.dims, "mask"));
+    const bool shared = context.has_input(8) && DimOf(context.input(8), 0) == 1;
+    DEPUTY_RETURN_IF_ERROR(CheckShape(context, 8, {shared ? 1 : ids.dims[0], ids.dims[1]}, "position_ids"));
+  }
   std::vector<int64_t> dims = UnknownDims(3);
   if (ids.ranked) std::copy(ids.dims.begin(), ids.dims.end(), dims.begin());
   if (words.ranked) dims[2] = words.dims[1];
@@ -94,6 +154,28 @@ Status InferMicrosoft_EmbedLayerNormalization(InferenceContext& context) {
   context.SetOutput(2, words.dtype, dims);
   return context.Output(words.dtype, std::move(dims));
 }
+
+namespace {
+
+// B is in blocks of `block_size` numbers of each column, with a scale, and perhaps a zero point, for each block.
+Status CheckBlocks(const InferenceContext& context, int64_t rows, int64_t columns) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  const int64_t block = context.primitive().GetInt("block_size", 0), bits = context.primitive().GetInt("bits", 4);
+  if (rows > kMost || columns > kMost || block > kMost || block < 16 || (block & (block - 1)) != 0)
+    return Error(StatusCode::kModel, "K {}, N {} and block_size {} must be 1 to 2^31, block_size a power of 2 from 16",
+                 rows, columns, block);
+  DEPUTY_RETURN_IF_ERROR(CheckElements(context, 5, columns, "bias"));
+  if (bits != 2 && bits != 4 && bits != 8) return {};  // how others are packed is the delegate's
+  const int64_t blocks = (rows + block - 1) / block, column_bytes = blocks * (block * bits / 8);
+  const auto times = [columns](int64_t count) { return CheckedMultiply(columns, count).value_or(kUnknownDim); };
+  DEPUTY_RETURN_IF_ERROR(CheckElements(context, 1, times(column_bytes), "B"));
+  DEPUTY_RETURN_IF_ERROR(CheckElements(context, 2, times(blocks), "scales"));
+  if (!context.has_input(3) || context.input(3).dtype == DType::kUndefined) return {};
+  const bool packed = context.input(3).dtype == DType::kUint8;
+  return CheckElements(context, 3, times(packed ? (blocks * bits + 7) / 8 : blocks), "zero_points");
+}
+
+}  // namespace
 
 Status InferMicrosoft_MatMulNBits(InferenceContext& context) {
   ValueType type = context.input(0);
@@ -108,6 +190,7 @@ Status InferMicrosoft_MatMulNBits(InferenceContext& context) {
   if ((by_column && !MergeDim(packed.dims[0], columns).ok()) ||
       (flat && packed.dims[0] >= 0 && packed.dims[0] < columns))
     return Error(StatusCode::kModel, "N ({}) does not match B with shape {}", columns, ShapeToString(packed.dims));
+  DEPUTY_RETURN_IF_ERROR(CheckBlocks(context, rows, columns));
   if (type.ranked) type.dims.back() = columns;
   return context.Output(std::move(type));
 }
@@ -119,6 +202,7 @@ Status InferMicrosoft_MatMulIntegerToFloat(InferenceContext& context) {
   DEPUTY_RETURN_IF_ERROR(CheckOneOrEach(context, 3, columns, "b_scale"));
   DEPUTY_RETURN_IF_ERROR(CheckOneValue(context, 4, "a_zero_point"));
   DEPUTY_RETURN_IF_ERROR(CheckOneOrEach(context, 5, columns, "b_zero_point"));
+  if (columns >= 0) DEPUTY_RETURN_IF_ERROR(CheckElements(context, 6, columns, "bias"));
   return InferAs(context, 0, 1, InferMatMul, context.input(2).dtype);
 }
 Status InferMicrosoft_DynamicQuantizeMatMul(InferenceContext& context) {
@@ -126,6 +210,7 @@ Status InferMicrosoft_DynamicQuantizeMatMul(InferenceContext& context) {
   const int64_t columns = b.ranked && !b.dims.empty() ? b.dims.back() : kUnknownDim;
   DEPUTY_RETURN_IF_ERROR(CheckOneOrEach(context, 2, columns, "b_scale"));
   DEPUTY_RETURN_IF_ERROR(CheckOneOrEach(context, 3, columns, "b_zero_point"));
+  if (columns >= 0) DEPUTY_RETURN_IF_ERROR(CheckElements(context, 4, columns, "bias"));
   return InferAs(context, 0, 1, InferMatMul, DType::kFloat32);
 }
 
@@ -144,6 +229,7 @@ Status InferMicrosoft_QGemm(InferenceContext& context) {
   const int64_t columns = extent(b, turn_b ? 0 : 1);
   DEPUTY_RETURN_IF_ERROR(CheckOneOrEach(context, 4, columns, "b_scale"));
   DEPUTY_RETURN_IF_ERROR(CheckOneOrEach(context, 5, columns, "b_zero_point"));
+  DEPUTY_RETURN_IF_ERROR(CheckBroadcastsTo(context, 6, std::array{extent(a, turn_a ? 1 : 0), columns}, "C"));
   const DType dtype = !context.has_input(7) ? DType::kFloat32 : context.has_input(8) ? context.input(8).dtype : a.dtype;
   return context.Output(dtype, {extent(a, turn_a ? 1 : 0), columns});
 }
@@ -151,7 +237,9 @@ Status InferMicrosoft_QGemm(InferenceContext& context) {
 namespace {
 
 Status InferQuantizedPair(InferenceContext& context) {
-  if (!context.has_input(3)) return Error(StatusCode::kModel, "input 'B' is missing");
+  DEPUTY_RETURN_IF_ERROR(CheckGiven(context, 3, "B"));
+  DEPUTY_RETURN_IF_ERROR(CheckGiven(context, 4, "B_scale"));
+  DEPUTY_RETURN_IF_ERROR(CheckGiven(context, 6, "C_scale"));
   DEPUTY_RETURN_IF_ERROR(CheckOneValueEach(context, {1, 2, 4, 5, 6, 7}));
   const ValueType &a = context.input(0), &b = context.input(3);
   if (!a.ranked || !b.ranked) return context.OutputUnranked(a.dtype);
@@ -161,6 +249,7 @@ Status InferQuantizedPair(InferenceContext& context) {
 
 // A pool whose channels may be the last axis.
 Status InferQuantizedPool(InferenceContext& context, InferenceFunction infer) {
+  DEPUTY_RETURN_IF_ERROR(CheckGiven(context, 3, "y_scale"));
   DEPUTY_RETURN_IF_ERROR(CheckOneValueEach(context, {1, 2, 3, 4}));
   const bool last = context.primitive().GetInt("channels_last", 0) != 0;
   ValueType x = context.input(0);

@@ -4,6 +4,7 @@
 
 #include "base/checked.hpp"
 #include "graph/inference/functions.hpp"
+#include "graph/inference/operands.hpp"
 #include "graph/inference/slicing.hpp"
 
 namespace deputy::host {
@@ -150,6 +151,7 @@ Status InferPad(InferenceContext& context) {
   if (context.has_input(3)) {
     DEPUTY_ASSIGN_OR_RETURN(axes, ReadIntList(context, 3, "axes"));
   }
+  DEPUTY_RETURN_IF_ERROR(CheckOneElement(context, 2, "constant_value"));
   if (!input.ranked) return context.OutputUnranked(input.dtype);
   const size_t rank = input.dims.size();
   std::vector<size_t> padded;
@@ -283,6 +285,7 @@ Status InferSpaceToDepth(InferenceContext& context) {
 
 Status InferTrilu(InferenceContext& context) {
   const ValueType& input = context.input(0);
+  DEPUTY_RETURN_IF_ERROR(CheckOneElement(context, 1, "k"));
   if (input.ranked && input.dims.size() < 2)
     return Error(StatusCode::kModel, "input must have at least rank 2, got shape {}", ShapeToString(input.dims));
   return context.Output(input);

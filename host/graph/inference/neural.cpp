@@ -4,6 +4,7 @@
 
 #include "base/checked.hpp"
 #include "graph/inference/functions.hpp"
+#include "graph/inference/operands.hpp"
 #include "graph/inference/windows.hpp"
 
 namespace deputy::host {
@@ -74,6 +75,21 @@ Status SameAsInput(InferenceContext& context, size_t least_rank) {
   return context.Output(x);
 }
 
+// Scores are [N,C,d1,...], the target [N,d1,...] and the weights [C].
+Status CheckLossOperands(const InferenceContext& context) {
+  const ValueType& scores = context.input(0);
+  if (!scores.ranked) return Status();
+  std::vector<int64_t> dims = scores.dims;
+  dims.erase(dims.begin() + 1);
+  const int64_t classes = scores.dims[1];
+  DEPUTY_RETURN_IF_ERROR(CheckShape(context, 1, dims, "target"));
+  DEPUTY_RETURN_IF_ERROR(CheckShape(context, 2, {classes}, "weights"));
+  if (classes < 0) return Status();
+  ValueRange range{0, classes - 1};
+  if (context.primitive().Has("ignore_index")) range.exempt = context.primitive().GetInt("ignore_index", 0);
+  return CheckValues(context, 1, range, "target");
+}
+
 Status InferLoss(InferenceContext& context) {
   const std::string_view reduction = context.primitive().GetString("reduction", "mean");
   if (reduction != "none" && reduction != "mean" && reduction != "sum")
@@ -81,6 +97,7 @@ Status InferLoss(InferenceContext& context) {
   const ValueType &scores = context.input(0), &target = context.input(1);
   if (scores.ranked && scores.dims.size() < 2)
     return Error(StatusCode::kModel, "scores has rank {}, expected at least 2", scores.dims.size());
+  DEPUTY_RETURN_IF_ERROR(CheckLossOperands(context));
   if (reduction == "none") {
     ValueType type = target;
     type.dtype = scores.dtype;
@@ -146,10 +163,12 @@ Status InferBatchNormalization(InferenceContext& context) {
   const ValueType& x = context.input(0);
   const int64_t channels = !x.ranked ? kUnknownDim : x.dims.size() < 2 ? 1 : x.dims[1];
   // Up to the definition of opset 8 the parameters may be one per element.
-  if (context.primitive().GetInt("spatial", 1) != 0) {
-    static constexpr const char* kNames[] = {"", "scale", "bias", "mean", "variance"};
-    for (size_t i = 1; i <= 4; ++i) DEPUTY_RETURN_IF_ERROR(CheckVector(context, i, channels, kNames[i]));
-  }
+  const bool by_channel = context.primitive().GetInt("spatial", 1) != 0;
+  const int64_t elements = x.ranked && x.dims.size() > 1 ? CountOf(std::span(x.dims).subspan(1)) : channels;
+  static constexpr const char* kNames[] = {"", "scale", "bias", "mean", "variance"};
+  for (size_t i = 1; i <= 4; ++i)
+    DEPUTY_RETURN_IF_ERROR(by_channel ? CheckVector(context, i, channels, kNames[i])
+                                      : CheckElements(context, i, elements, kNames[i]));
   // The mean and the variance have the dtypes of those that they are mixed with.
   for (size_t i = 1; i < context.output_count(); ++i) {
     const size_t mixed = context.input_count() > i + 2 ? i + 2 : context.input_count() > 3 ? 3 : 0;
@@ -180,6 +199,8 @@ Status InferLayerNormalization(InferenceContext& context) {
   DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
                           context.NormalizeAxis(context.primitive().GetInt("axis", -1), x.dims.size()));
   std::vector<int64_t> dims = x.dims;
+  DEPUTY_RETURN_IF_ERROR(CheckBroadcastsTo(context, 1, std::span(x.dims).subspan(axis), "Scale"));
+  DEPUTY_RETURN_IF_ERROR(CheckBroadcastsTo(context, 2, std::span(x.dims).subspan(axis), "B"));
   std::fill(dims.begin() + static_cast<ptrdiff_t>(axis), dims.end(), 1);
   context.SetOutput(1, statistics, dims);
   context.SetOutput(2, statistics, std::move(dims));
@@ -192,9 +213,31 @@ Status InferLRN(InferenceContext& context) {
   return SameAsInput(context, 2);
 }
 
-Status InferRMSNormalization(InferenceContext& context) { return SameAsInput(context, 1); }
-Status InferLpNormalization(InferenceContext& context) { return SameAsInput(context, 1); }
-Status InferMeanVarianceNormalization(InferenceContext& context) { return SameAsInput(context, 1); }
+Status InferRMSNormalization(InferenceContext& context) {
+  const ValueType& x = context.input(0);
+  DEPUTY_RETURN_IF_ERROR(SameAsInput(context, 1));
+  if (!x.ranked) return Status();
+  DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
+                          context.NormalizeAxis(context.primitive().GetInt("axis", -1), x.dims.size()));
+  return CheckBroadcastsTo(context, 1, std::span(x.dims).subspan(axis), "scale");
+}
+
+Status InferLpNormalization(InferenceContext& context) {
+  const ValueType& x = context.input(0);
+  DEPUTY_RETURN_IF_ERROR(SameAsInput(context, 1));
+  return !x.ranked ? Status() : context.NormalizeAxis(context.primitive().GetInt("axis", -1), x.dims.size()).status();
+}
+
+Status InferMeanVarianceNormalization(InferenceContext& context) {
+  static constexpr int64_t kAxes[] = {0, 2, 3};
+  const ValueType& x = context.input(0);
+  DEPUTY_RETURN_IF_ERROR(SameAsInput(context, 1));
+  if (!x.ranked) return Status();
+  // An axis that is named twice is averaged over once.
+  for (const int64_t axis : context.primitive().Has("axes") ? context.primitive().GetInts("axes") : std::span(kAxes))
+    DEPUTY_RETURN_IF_ERROR(context.NormalizeAxis(axis, x.dims.size()).status());
+  return Status();
+}
 
 Status InferGroupNormalization(InferenceContext& context) {
   DEPUTY_RETURN_IF_ERROR(SameAsInput(context, 2));

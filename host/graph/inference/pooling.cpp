@@ -3,6 +3,7 @@
 
 #include "base/checked.hpp"
 #include "graph/inference/functions.hpp"
+#include "graph/inference/operands.hpp"
 #include "graph/inference/windows.hpp"
 
 namespace deputy::host {
@@ -32,6 +33,10 @@ Status InferGlobalPool(InferenceContext& context) {
   ValueType type = context.input(0);
   if (type.ranked && type.dims.size() < 2)
     return Error(StatusCode::kModel, "input has rank {}, expected at least 2", type.dims.size());
+  // A norm of nothing is 0; a maximum or mean of nothing is none.
+  if (context.primitive().kind() != OpKind::kGlobalLpPool && type.ranked &&
+      CountOf(std::span(type.dims).subspan(2)) == 0 && CountOf(std::span(type.dims).first(2)) > 0)
+    return Error(StatusCode::kModel, "the spatial axes of input {} are empty", ShapeToString(type.dims));
   for (size_t i = 2; i < type.dims.size(); ++i) type.dims[i] = 1;
   return context.Output(std::move(type));
 }
@@ -41,6 +46,7 @@ Status InferGlobalPool(InferenceContext& context) {
 // The inverse of a MaxPool without padding of its own: the largest extent that the windows covered.
 Status InferMaxUnpool(InferenceContext& context) {
   const ValueType& x = context.input(0);
+  if (x.ranked && CountOf(x.dims) >= 0) DEPUTY_RETURN_IF_ERROR(CheckElements(context, 1, CountOf(x.dims), "I"));
   if (context.has_input(2)) {
     DEPUTY_ASSIGN_OR_RETURN(const IntList shape, ReadIntList(context, 2, "output_shape"));
     if (shape.values) {

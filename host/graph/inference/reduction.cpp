@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/inference/functions.hpp"
+#include "graph/inference/operands.hpp"
 
 namespace deputy::host {
 namespace {
@@ -97,6 +98,7 @@ namespace {
 
 Status InferCumulative(InferenceContext& context) {
   const ValueType& input = context.input(0);
+  DEPUTY_RETURN_IF_ERROR(CheckOneElement(context, 1, "axis"));
   const std::optional<std::vector<int64_t>> axis = context.constant_ints(1);
   if (axis && axis->size() != 1)
     return Error(StatusCode::kModel, "axis must be a scalar, got {} elements", axis->size());

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "graph/inference/functions.hpp"
+#include "graph/inference/operands.hpp"
 
 namespace deputy::host {
 namespace {
@@ -11,12 +12,12 @@ namespace {
 // Larger extents are a mistake, and would not fit the arithmetic of coordinates.
 constexpr float kLargestExtent = 0x1p40f;
 
-size_t CountOf(const ResizeRequest& request) { return std::max(request.scales.size(), request.sizes.size()); }
+size_t ListedIn(const ResizeRequest& request) { return std::max(request.scales.size(), request.sizes.size()); }
 
 Result<std::optional<size_t>> PositionOf(const ResizeRequest& request, size_t rank, size_t axis) {
   const size_t wanted = request.axes.empty() ? rank : request.axes.size();
-  if (CountOf(request) != wanted)
-    return Error(StatusCode::kModel, "got {} {} for {} axes", CountOf(request),
+  if (ListedIn(request) != wanted)
+    return Error(StatusCode::kModel, "got {} {} for {} axes", ListedIn(request),
                  request.sizes.empty() ? "scales" : "sizes", wanted);
   if (request.axes.empty()) return std::optional<size_t>(axis);
   for (size_t i = 0; i < request.axes.size(); ++i) {
@@ -63,6 +64,25 @@ Status ResizeToSize(ResizedAxis& axis, int64_t input, int64_t size) {
   axis.length = static_cast<float>(size);
   if (input > 0) axis.scale = axis.length / static_cast<float>(input);
   return {};
+}
+
+// An empty list counts as none.
+Status CheckList(const InferenceContext& context, size_t i, size_t axes, const char* name) {
+  const ValueType& type = context.input(i);
+  if (!context.has_input(i) || !type.ranked || CountOf(type.dims) <= 0) return {};
+  return CheckElements(context, i, static_cast<int64_t>(axes), name);
+}
+
+// The region that is resized has a start and an end for each axis.
+Status CheckRegion(const InferenceContext& context, size_t i, size_t axes) {
+  const std::string_view mode = context.primitive().GetString("coordinate_transformation_mode", "half_pixel");
+  if (mode != "tf_crop_and_resize" || axes == 0) return {};
+  DEPUTY_RETURN_IF_ERROR(CheckGiven(context, i, "roi"));
+  const ValueType& type = context.input(i);
+  const int64_t count = type.ranked ? CountOf(type.dims) : kUnknownDim;
+  if (count < 0 || count >= static_cast<int64_t>(2 * axes)) return {};
+  return Error(StatusCode::kModel, "input 'roi' has {} elements, expected a start and an end for each of {} axes",
+               count, axes);
 }
 
 }  // namespace
@@ -122,6 +142,10 @@ Status InferResize(InferenceContext& context) {
   const bool given = !request.scales.empty() || !request.sizes.empty();
   if (!input.ranked) return context.OutputUnranked(input.dtype);
   DEPUTY_RETURN_IF_ERROR(NormalizeAxes(context, request.axes, input.dims.size()).status());
+  const size_t resized_axes = request.axes.empty() ? input.dims.size() : request.axes.size();
+  DEPUTY_RETURN_IF_ERROR(CheckList(context, inputs.scales, resized_axes, "scales"));
+  if (inputs.sizes) DEPUTY_RETURN_IF_ERROR(CheckList(context, *inputs.sizes, resized_axes, "sizes"));
+  if (inputs.roi) DEPUTY_RETURN_IF_ERROR(CheckRegion(context, *inputs.roi, resized_axes));
   if (!given) {
     const bool open = (context.has_input(inputs.scales) && scales == nullptr) ||
                       (inputs.sizes && context.has_input(*inputs.sizes) && !sizes.values);

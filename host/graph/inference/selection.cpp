@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/inference/functions.hpp"
+#include "graph/inference/operands.hpp"
 
 namespace deputy::host {
 
@@ -30,6 +31,8 @@ Status InferTopK(InferenceContext& context) {
 
 Status InferOneHot(InferenceContext& context) {
   const ValueType &indices = context.input(0), &values = context.input(2);
+  DEPUTY_RETURN_IF_ERROR(CheckOneElement(context, 1, "depth"));
+  DEPUTY_RETURN_IF_ERROR(CheckElements(context, 2, 2, "values"));
   int64_t depth = kUnknownDim;
   if (const Tensor* known = context.constant(1)) {
     DEPUTY_ASSIGN_OR_RETURN(depth, IntOf(*known, "depth"));
@@ -49,10 +52,24 @@ Status InferNonZero(InferenceContext& context) {
   return context.Output(DType::kInt64, {rank, kUnknownDim});
 }
 
-// Compress, and the first output of Unique: some elements of the flat input, or some entries of an axis.
-Status InferCompress(InferenceContext& context) {
+namespace {
+
+// Of an axis of this extent.
+Status CheckSelected(const InferenceContext& context, int64_t extent) {
+  const Tensor* const condition = ModelConstant(context, 1);
+  if (extent < 0 || condition == nullptr || condition->dtype() != DType::kBool) return {};
+  const std::span<const uint8_t> chosen = condition->values<uint8_t>();
+  for (size_t i = static_cast<size_t>(extent); i < chosen.size(); ++i)
+    if (chosen[i] != 0)
+      return Error(StatusCode::kModel, "condition selects index {} of an axis of extent {}", i, extent);
+  return {};
+}
+
+// Some elements of the flat input, or some entries of an axis.
+Status InferChosen(InferenceContext& context, bool has_condition) {
   const ValueType& input = context.input(0);
   if (!context.primitive().Has("axis")) {
+    if (has_condition && input.ranked) DEPUTY_RETURN_IF_ERROR(CheckSelected(context, CountOf(input.dims)));
     context.SetOutput(0, input.dtype, UnknownDims(1));
   } else if (!input.ranked) {
     context.SetOutputUnranked(0, input.dtype);
@@ -60,13 +77,12 @@ Status InferCompress(InferenceContext& context) {
     std::vector<int64_t> dims = input.dims;
     DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
                             context.NormalizeAxis(context.primitive().GetInt("axis", 0), dims.size()));
+    if (has_condition) DEPUTY_RETURN_IF_ERROR(CheckSelected(context, dims[axis]));
     dims[axis] = kUnknownDim;
     context.SetOutput(0, input.dtype, std::move(dims));
   }
   return {};
 }
-
-namespace {
 
 // The output of a scatter has the type of its data.
 Status InferUpdated(InferenceContext& context) {
@@ -82,18 +98,59 @@ Status InferUpdated(InferenceContext& context) {
   return context.Output(data);
 }
 
+// Along each axis but `axis` the indices have at most as many elements as the data, and as many as the updates.
+Status CheckScattered(const InferenceContext& context, size_t axis) {
+  const ValueType &data = context.input(0), &indices = context.input(1);
+  if (indices.ranked) {
+    std::vector<int64_t> most = data.dims;
+    most[axis] = kUnknownDim;
+    const bool fits =
+        std::equal(indices.dims.begin(), indices.dims.end(), most.begin(), most.end(),
+                   [](int64_t count, int64_t extent) { return count < 0 || extent < 0 || count <= extent; });
+    if (!fits)
+      return Error(StatusCode::kModel, "indices with shape {} do not fit data with shape {} along axis {}",
+                   ShapeToString(indices.dims), ShapeToString(data.dims), axis);
+    DEPUTY_RETURN_IF_ERROR(CheckShape(context, 2, indices.dims, "updates"));
+  }
+  return CheckIndexValues(context, 1, data.dims[axis], "indices");
+}
+
+// The last axis of the indices holds tuples, each of which names a slice of the data.
+Status CheckScatteredSlices(const InferenceContext& context) {
+  const ValueType &data = context.input(0), &indices = context.input(1);
+  if (!data.ranked || !indices.ranked) return {};
+  const int64_t rank = static_cast<int64_t>(data.dims.size());
+  const int64_t tuple = indices.dims.empty() ? 0 : indices.dims.back();
+  if (tuple == 0 || tuple > rank)
+    return Error(StatusCode::kModel, "the last extent of indices with shape {} is out of range for data with shape {}",
+                 ShapeToString(indices.dims), ShapeToString(data.dims));
+  if (tuple < 0) return {};
+  const auto behind = data.dims.begin() + tuple;
+  std::vector<int64_t> slices(indices.dims.begin(), indices.dims.end() - 1);
+  slices.insert(slices.end(), behind, data.dims.end());
+  DEPUTY_RETURN_IF_ERROR(CheckShape(context, 2, slices, "updates"));
+  return CheckTupleValues(context, 1, std::span(data.dims).first(static_cast<size_t>(tuple)), "indices");
+}
+
 }  // namespace
+
+Status InferCompress(InferenceContext& context) { return InferChosen(context, true); }
 
 Status InferScatterElements(InferenceContext& context) {
   const ValueType& data = context.input(0);
-  if (data.ranked)
-    DEPUTY_RETURN_IF_ERROR(context.NormalizeAxis(context.primitive().GetInt("axis", 0), data.dims.size()).status());
-  return InferUpdated(context);
+  DEPUTY_RETURN_IF_ERROR(InferUpdated(context));
+  if (!data.ranked) return {};
+  DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
+                          context.NormalizeAxis(context.primitive().GetInt("axis", 0), data.dims.size()));
+  return CheckScattered(context, axis);
 }
 
 Status InferScatter(InferenceContext& context) { return InferScatterElements(context); }
 
-Status InferScatterND(InferenceContext& context) { return InferUpdated(context); }
+Status InferScatterND(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(InferUpdated(context));
+  return CheckScatteredSlices(context);
+}
 
 Status InferReverseSequence(InferenceContext& context) {
   const ValueType& input = context.input(0);
@@ -102,11 +159,14 @@ Status InferReverseSequence(InferenceContext& context) {
     return Error(StatusCode::kModel, "time_axis ({}) and batch_axis ({}) must be 0 and 1, in any order", time, batch);
   if (input.ranked && input.dims.size() < 2)
     return Error(StatusCode::kModel, "input must have at least rank 2, got shape {}", ShapeToString(input.dims));
+  DEPUTY_RETURN_IF_ERROR(CheckShape(context, 1, {DimOf(input, static_cast<size_t>(batch))}, "sequence_lens"));
+  if (const int64_t extent = DimOf(input, static_cast<size_t>(time)); extent >= 0)
+    DEPUTY_RETURN_IF_ERROR(CheckValues(context, 1, {0, extent}, "sequence_lens"));
   return context.Output(input);
 }
 
 Status InferUnique(InferenceContext& context) {
-  DEPUTY_RETURN_IF_ERROR(InferCompress(context));
+  DEPUTY_RETURN_IF_ERROR(InferChosen(context, false));
   for (size_t i = 1; i <= 3; ++i) context.SetOutput(i, DType::kInt64, UnknownDims(1));
   return {};
 }

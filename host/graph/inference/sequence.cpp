@@ -3,6 +3,7 @@
 
 #include "graph/graph.hpp"
 #include "graph/inference/functions.hpp"
+#include "graph/inference/operands.hpp"
 
 namespace deputy::host {
 namespace {
@@ -23,7 +24,7 @@ Status CheckTensor(const InferenceContext& context, size_t i) {
   return Error(StatusCode::kModel, "input {} must be a tensor", i);
 }
 
-Status CheckPosition(const InferenceContext& context, size_t i) {
+Status CheckIntegers(const InferenceContext& context, size_t i) {
   DEPUTY_RETURN_IF_ERROR(CheckTensor(context, i));
   if (!context.has_input(i)) return {};
   const ValueType& position = context.input(i);
@@ -31,6 +32,28 @@ Status CheckPosition(const InferenceContext& context, size_t i) {
   if (!integer && position.dtype != DType::kUndefined)
     return Error(StatusCode::kModel, "position has dtype {}, expected int32 or int64", NameOf(position.dtype));
   return {};
+}
+
+Status CheckPosition(const InferenceContext& context, size_t i) {
+  DEPUTY_RETURN_IF_ERROR(CheckIntegers(context, i));
+  return CheckOneElement(context, i, "position");
+}
+
+// The size of all parts but the last, or the size of each; of an axis of this extent.
+Status CheckParts(const InferenceContext& context, int64_t extent) {
+  if (ModelConstant(context, 1) == nullptr) return {};
+  const std::optional<std::vector<int64_t>> sizes = context.constant_ints(1);
+  if (!sizes || sizes->empty()) return {};
+  if (context.input(1).dims.empty()) {
+    if ((*sizes)[0] >= 1) return {};
+    return Error(StatusCode::kModel, "input 'split' must be at least 1, got {}", (*sizes)[0]);
+  }
+  int64_t sum = 0;
+  for (const int64_t size : *sizes)
+    if (size < 0 || __builtin_add_overflow(sum, size, &sum))
+      return Error(StatusCode::kModel, "the sizes in 'split' must not be negative or overflow, got {}", size);
+  if (extent < 0 || sum == extent) return {};
+  return Error(StatusCode::kModel, "the sizes in 'split' add up to {}, expected the extent {}", sum, extent);
 }
 
 Status CheckSameElements(const ValueType& a, const ValueType& b) {
@@ -102,10 +125,11 @@ Status InferSequenceMap(InferenceContext&) {
 
 Status InferSplitToSequence(InferenceContext& context) {
   ValueType part = context.input(0);
-  DEPUTY_RETURN_IF_ERROR(CheckPosition(context, 1));
+  DEPUTY_RETURN_IF_ERROR(CheckIntegers(context, 1));
   if (part.ranked) {
     DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
                             context.NormalizeAxis(context.primitive().GetInt("axis", 0), part.dims.size()));
+    if (context.has_input(1)) DEPUTY_RETURN_IF_ERROR(CheckParts(context, part.dims[axis]));
     part.dims[axis] = PartExtent(context, part.dims[axis]);
     if (!context.has_input(1) && context.primitive().GetInt("keepdims", 1) == 0)
       part.dims.erase(part.dims.begin() + static_cast<ptrdiff_t>(axis));

@@ -4,6 +4,7 @@
 
 #include "base/checked.hpp"
 #include "graph/inference/functions.hpp"
+#include "graph/inference/operands.hpp"
 #include "graph/inference/slicing.hpp"
 
 namespace deputy::host {
@@ -257,6 +258,8 @@ Status InferEyeLike(InferenceContext& context) {
 
 Status InferRange(InferenceContext& context) {
   const DType dtype = context.input(0).dtype;
+  static constexpr const char* kNames[] = {"start", "limit", "delta"};
+  for (size_t i = 0; i < 3; ++i) DEPUTY_RETURN_IF_ERROR(CheckOneElement(context, i, kNames[i]));
   const Tensor *start = context.constant(0), *limit = context.constant(1), *delta = context.constant(2);
   if (start == nullptr || limit == nullptr || delta == nullptr) return context.Output(dtype, UnknownDims(1));
   DEPUTY_ASSIGN_OR_RETURN(const int64_t count, RangeCount(*start, *limit, *delta));

@@ -1,8 +1,12 @@
 // Inference of the operators of detection and of geometry: boxes, regions, grids, crops.
 #include <algorithm>
+#include <array>
 
+#include "base/checked.hpp"
 #include "graph/inference/functions.hpp"
+#include "graph/inference/operands.hpp"
 #include "graph/inference/slicing.hpp"
+#include "graph/inference/windows.hpp"
 
 namespace deputy::host {
 namespace {
@@ -12,9 +16,21 @@ Status CheckRank(const InferenceContext& context, size_t i, size_t rank, const c
   return Error(StatusCode::kModel, "{} has rank {}, expected {}", name, context.input(i).dims.size(), rank);
 }
 
-Status InferRegions(InferenceContext& context, int64_t height, int64_t width) {
+// What is read from X must be there unless nothing is made of it.
+Status CheckNotEmpty(const ValueType& x, std::span<const int64_t> read, std::span<const int64_t> made) {
+  if (CountOf(read) != 0 || CountOf(made) <= 0) return {};
+  return Error(StatusCode::kModel, "X of shape {} has no elements", ShapeToString(x.dims));
+}
+
+// Regions are rows of `numbers` numbers.
+Status InferRegions(InferenceContext& context, int64_t numbers, int64_t height, int64_t width) {
+  const ValueType& x = context.input(0);
   DEPUTY_RETURN_IF_ERROR(CheckRank(context, 0, 4, "X"));
   DEPUTY_RETURN_IF_ERROR(CheckRank(context, 1, 2, "rois"));
+  DEPUTY_RETURN_IF_ERROR(CheckShape(context, 1, {kUnknownDim, numbers}, "rois"));
+  if (x.ranked)
+    DEPUTY_RETURN_IF_ERROR(CheckNotEmpty(x, std::array{x.dims[0], x.dims[2], x.dims[3]},
+                                         std::array{DimOf(context.input(1), 0), x.dims[1]}));
   if (height < 1 || width < 1)
     return Error(StatusCode::kModel, "the output height and width must be at least 1, got {} and {}", height, width);
   return context.Output(context.input(0).dtype,
@@ -26,19 +42,27 @@ Status InferRegions(InferenceContext& context, int64_t height, int64_t width) {
 Status InferNonMaxSuppression(InferenceContext& context) {
   DEPUTY_RETURN_IF_ERROR(CheckRank(context, 0, 3, "boxes"));
   DEPUTY_RETURN_IF_ERROR(CheckRank(context, 1, 3, "scores"));
+  const ValueType& boxes = context.input(0);
+  DEPUTY_RETURN_IF_ERROR(CheckShape(context, 0, {kUnknownDim, kUnknownDim, 4}, "boxes"));
+  DEPUTY_RETURN_IF_ERROR(CheckShape(context, 1, {DimOf(boxes, 0), kUnknownDim, DimOf(boxes, 1)}, "scores"));
+  static constexpr const char* kLimits[] = {"max_output_boxes_per_class", "iou_threshold", "score_threshold"};
+  for (size_t i = 0; i < 3; ++i) DEPUTY_RETURN_IF_ERROR(CheckOneElement(context, 2 + i, kLimits[i]));
   return context.Output(DType::kInt64, {kUnknownDim, 3});
 }
 
 Status InferRoiAlign(InferenceContext& context) {
   const Primitive& primitive = context.primitive();
   DEPUTY_RETURN_IF_ERROR(CheckRank(context, 2, 1, "batch_indices"));
-  return InferRegions(context, primitive.GetInt("output_height", 1), primitive.GetInt("output_width", 1));
+  DEPUTY_RETURN_IF_ERROR(CheckShape(context, 2, {DimOf(context.input(1), 0)}, "batch_indices"));
+  if (const int64_t batch = DimOf(context.input(0), 0); batch >= 0)
+    DEPUTY_RETURN_IF_ERROR(CheckValues(context, 2, {0, batch - 1}, "batch_indices"));
+  return InferRegions(context, 4, primitive.GetInt("output_height", 1), primitive.GetInt("output_width", 1));
 }
 
 Status InferMaxRoiPool(InferenceContext& context) {
   const std::span<const int64_t> shape = context.primitive().GetInts("pooled_shape");
   if (shape.size() != 2) return Error(StatusCode::kModel, "pooled_shape has {} values, expected 2", shape.size());
-  return InferRegions(context, shape[0], shape[1]);
+  return InferRegions(context, 5, shape[0], shape[1]);
 }
 
 Status InferGridSample(InferenceContext& context) {
@@ -54,6 +78,7 @@ Status InferGridSample(InferenceContext& context) {
   std::vector<int64_t> dims = x.dims;
   DEPUTY_ASSIGN_OR_RETURN(dims[0], MergeDim(x.dims[0], grid.dims[0]));
   std::copy(grid.dims.begin() + 1, grid.dims.end() - 1, dims.begin() + 2);
+  DEPUTY_RETURN_IF_ERROR(CheckNotEmpty(x, std::span(x.dims).subspan(2), dims));
   return context.Output(x.dtype, std::move(dims));
 }
 
@@ -63,6 +88,9 @@ Status InferAffineGrid(InferenceContext& context) {
   DEPUTY_ASSIGN_OR_RETURN(const IntList size, ReadIntList(context, 1, "size"));
   if (size.count && *size.count != 4 && *size.count != 5)
     return Error(StatusCode::kModel, "input 'size' has {} values, expected 4 or 5", *size.count);
+  const int64_t axes = size.count ? static_cast<int64_t>(*size.count) - 2 : kUnknownDim;
+  const int64_t batch = size.values ? (*size.values)[0] : kUnknownDim;
+  DEPUTY_RETURN_IF_ERROR(CheckShape(context, 0, {batch, axes, axes < 0 ? kUnknownDim : axes + 1}, "theta"));
   if (!size.values) return context.OutputUnranked(dtype);
   for (const int64_t extent : *size.values)
     if (extent < 0) return Error(StatusCode::kModel, "input 'size' must not be negative, got {}", extent);
@@ -111,6 +139,25 @@ Status InferImageScaler(InferenceContext& context) {
   return context.Output(type);
 }
 
+namespace {
+
+// The columns have a position for each place of the window.
+Status CheckColumns(const InferenceContext& context, std::span<const int64_t> image, std::span<const int64_t> block) {
+  WindowOptions options = WindowOptionsOf(context.primitive());
+  options.auto_pad = {};
+  options.kernel = block;
+  DEPUTY_ASSIGN_OR_RETURN(Window window, MakeWindow(options));
+  SpatialDims steps = {};
+  DEPUTY_RETURN_IF_ERROR(ResolveWindow(window, image, steps));
+  const std::optional<int64_t> positions = CheckedElementCount({steps.data(), window.rank});
+  if (!positions)
+    return Error(StatusCode::kModel, "image_shape {} and block_shape {} have too many positions", ShapeToString(image),
+                 ShapeToString(block));
+  return CheckShape(context, 0, {kUnknownDim, kUnknownDim, *positions}, "input");
+}
+
+}  // namespace
+
 Status InferCol2Im(InferenceContext& context) {
   const ValueType& input = context.input(0);
   DEPUTY_RETURN_IF_ERROR(CheckRank(context, 0, 3, "input"));
@@ -119,6 +166,9 @@ Status InferCol2Im(InferenceContext& context) {
   if (!image.count) return context.OutputUnranked(input.dtype);
   if (*image.count > kMostAxes)
     return Error(StatusCode::kModel, "image_shape has {} elements, expected at most {}", *image.count, kMostAxes);
+  if (block.count && *block.count != *image.count)
+    return Error(StatusCode::kModel, "image_shape has {} elements and block_shape {}, expected as many", *image.count,
+                 *block.count);
   std::vector<int64_t> dims = {DimOf(input, 0), kUnknownDim};
   if (block.values) {
     DEPUTY_ASSIGN_OR_RETURN(const int64_t taps, DimProduct(*block.values));
@@ -135,11 +185,30 @@ Status InferCol2Im(InferenceContext& context) {
     if (image.values && dims.back() < 0)
       return Error(StatusCode::kModel, "image_shape must not be negative, got {}", dims.back());
   }
+  if (image.values && block.values) DEPUTY_RETURN_IF_ERROR(CheckColumns(context, *image.values, *block.values));
   return context.Output(input.dtype, std::move(dims));
 }
 
-// The weights decide the window; the offsets are only required.
-Status InferDeformConv(InferenceContext& context) { return InferAs(context, 0, 1, InferConv, context.input(0).dtype); }
+// The weights decide the window; each of its taps has an offset along each axis, and a factor if there is a mask.
+Status InferDeformConv(InferenceContext& context) {
+  const ValueType &x = context.input(0), &w = context.input(1);
+  const int64_t groups = context.primitive().GetInt("offset_group", 1), channels = DimOf(x, 1);
+  if (groups < 1 || (channels >= 0 && channels % groups != 0))
+    return Error(StatusCode::kModel, "{} channels are not divisible by offset_group ({})", channels, groups);
+  DEPUTY_RETURN_IF_ERROR(InferAs(context, 0, 1, InferConv, x.dtype));
+  DEPUTY_RETURN_IF_ERROR(CheckShape(context, 3, {DimOf(w, 0)}, "B"));
+  const ValueType y = context.outputs()[0];
+  if (!y.ranked) return {};
+  const int64_t taps = w.ranked ? CountOf(std::span(w.dims).subspan(2)) : kUnknownDim;
+  const auto times = [](int64_t a, int64_t b) {
+    return a < 0 || b < 0 ? kUnknownDim : CheckedMultiply(a, b).value_or(kUnknownDim);
+  };
+  std::vector<int64_t> dims = y.dims;
+  dims[1] = times(groups, taps);
+  DEPUTY_RETURN_IF_ERROR(CheckShape(context, 4, dims, "mask"));
+  dims[1] = times(dims[1], static_cast<int64_t>(dims.size()) - 2);
+  return CheckShape(context, 2, dims, "offset");
+}
 
 Status InferDet(InferenceContext& context) {
   const ValueType& input = context.input(0);

@@ -69,8 +69,9 @@ Result<std::vector<int64_t>> InferWindow(const Window& window, std::span<const i
     one.axes[0] = window.axes[i];
     one.output_shape[0] = window.output_shape[i];
     SpatialDims output;
-    Status status = resolve(one, spatial.subspan(i, 1), output);
-    if (!status.ok()) return std::move(status).At("spatial axis " + std::to_string(i));
+    const Status status = resolve(one, spatial.subspan(i, 1), output);
+    // The place that the single axis has in `one` is not its own.
+    if (!status.ok()) return Status(status.code(), status.message()).At("spatial axis " + std::to_string(i));
     dims[i] = output[0];
   }
   return dims;

@@ -90,6 +90,10 @@ class OnnxImporter final : public Importer {
   static Result<Tensor> ParseTensor(std::span<const uint8_t> bytes) {
     pb::TensorProto proto;
     DEPUTY_RETURN_IF_ERROR(Parse(bytes, Message::kTensor, proto));
+    if (proto.data_location() == pb::TensorProto::EXTERNAL)
+      return Error(StatusCode::kModel,
+                   "the elements are in another file, which is only supported for weights of a model")
+          .Advise("store the elements in the tensor file");
     ExternalFiles files({}, FileAccess::kMapped);
     return TensorReader(bytes, nullptr, files).Read(proto);
   }

@@ -37,6 +37,16 @@ TEST_P(PictureFormats, PngAndPnmAreExactAndJpegIsNear) {
 
 INSTANTIATE_TEST_SUITE_P(Channels, PictureFormats, testing::Values(1, 3));
 
+TEST(PictureFile, APngFileThatIsCutAnywhereIsRefused) {
+  const std::string whole = PngOf(Gradient(4, 4, 3));
+  ASSERT_TRUE(DecodePicture("a", whole).ok());
+  for (size_t size = 8; size < whole.size(); ++size) {
+    const Result<PixelImage> image = DecodePicture("a", whole.substr(0, size));
+    ASSERT_FALSE(image.ok()) << size;
+    EXPECT_NE(image.status().message().find("damaged"), std::string::npos) << image.status().ToString();
+  }
+}
+
 TEST(PictureFile, AlphaIsDroppedAndColoursStay) {
   const uint8_t pixels[] = {10, 20, 30, 0, 200, 100, 50, 128};
   const PixelImage image = DecodePicture("a.png", PngOf(2, 1, PNG_FORMAT_RGBA, pixels)).value();

@@ -101,7 +101,7 @@ inline Result<std::vector<Tensor>> TryRunNode(Maker make, const PrimitiveBuilder
   }
   for (size_t i = 0; i < options.outputs; ++i) node.outputs.push_back(graph.AddValue(""));
 
-  InferenceContext context(node, types, inputs);
+  InferenceContext context(node, types, inputs, {}, InferenceTime::kRun);
   DEPUTY_RETURN_IF_ERROR(InferNode(context));
   for (size_t i = 0; i < options.outputs; ++i) {
     ValueType seen = context.outputs()[i];

@@ -34,7 +34,7 @@ TEST(NonZero, PositionsStandInColumns) {
 TEST(ScatterElements, UpdatesThatDoNotFitAreRefused) {
   EXPECT_EQ(Failure(MakeScatterElements, PrimitiveBuilder("", "ScatterElements", 18),
                     {TensorOf<float>({2}, {1, 2}), TensorOf<int64_t>({1}, {0}), TensorOf<float>({2}, {3, 4})}),
-            "indices of shape [1] and updates of shape [2] do not match data of shape [2]");
+            "input 'updates' has shape [2], expected [1]");
 }
 
 TEST(NonMaxSuppression, CornersMayBeSwappedAndEqualScoresKeepTheirOrder) {

@@ -76,7 +76,7 @@ Result<ModelValue> TryRunValues(Maker make, const PrimitiveBuilder& builder, con
     pointers.push_back(left_out ? nullptr : &passed[i]);
   }
   node.outputs = {graph.AddValue("")};
-  InferenceContext context(node, types, tensors);
+  InferenceContext context(node, types, tensors, {}, InferenceTime::kRun);
   DEPUTY_RETURN_IF_ERROR(InferNode(context));
   graph.values[node.outputs[0]].type = context.outputs()[0];
   DEPUTY_ASSIGN_OR_RETURN(const std::unique_ptr<CpuKernel> kernel, make(KernelSpec{node, graph}));

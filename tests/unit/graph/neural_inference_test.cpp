@@ -63,6 +63,7 @@ TEST(ConvInference, WindowLargerThanTheInputNamesTheAxis) {
   const auto types = TryInfer(Conv(), {Typed({1, 3, 8, 2}), Typed({4, 3, 3, 3})});
   ASSERT_FALSE(types.ok());
   EXPECT_EQ(types.status().where(), "spatial axis 1");
+  EXPECT_EQ(TryInfer(Conv(), {Typed({1, 3, 2, 8}), Typed({4, 3, 3, 3})}).status().where(), "spatial axis 0");
 }
 
 TEST(ConvInference, InputWithoutSpatialAxesIsRefused) {
@@ -180,10 +181,23 @@ TEST(RecurrentInference, LayoutOnePutsTheBatchFirst) {
 
 TEST(RecurrentInference, WeightsOfBytesHaveTheGatesLast) {
   const PrimitiveBuilder builder = PrimitiveBuilder("com.microsoft", "DynamicQuantizeLSTM", 1);
-  const auto types = Infer(builder, {Typed({kN, 3, 4}), Typed({1, 4, 20}), Typed({1, 5, 20})}, 3);
+  const auto operands = [](const Dims& w, const Dims& r, const Dims& r_zero_point) {
+    std::vector<Operand> made = {Typed({kN, 3, 4}), Typed(w, DType::kUint8), Typed(r, DType::kUint8)};
+    made.resize(8, LeftOut());
+    const std::vector<Operand> scales = {Typed({1}), Typed({1}, DType::kUint8), Typed({1, 20}),
+                                         Typed(r_zero_point, DType::kUint8)};
+    made.insert(made.end(), scales.begin(), scales.end());
+    return made;
+  };
+  const auto types = Infer(builder, operands({1, 4, 20}, {1, 5, 20}, {1}), 3);
   EXPECT_EQ(types[0].dims, (Dims{kN, 1, 3, 5}));
   EXPECT_EQ(types[2].dims, (Dims{1, 3, 5}));
-  EXPECT_FALSE(TryInfer(builder, {Typed({kN, 3, 4}), Typed({1, 20, 4}), Typed({1, 20, 5})}, 3).ok());
+  EXPECT_FALSE(TryInfer(builder, operands({1, 20, 4}, {1, 20, 5}, {1}), 3).ok());
+  EXPECT_EQ(InferError(builder, operands({1, 4, 20}, {1, 5, 20}, {1, 5}), 3),
+            "input 'R_zero_point' has shape [1,5], expected [1,20]");
+  std::vector<Operand> without = operands({1, 4, 20}, {1, 5, 20}, {1});
+  without.resize(8);
+  EXPECT_EQ(InferError(builder, without, 3), "input 8 ('W_scale') is missing");
 }
 
 TEST(RecurrentInference, HiddenSizeMayComeFromTheWeights) {
