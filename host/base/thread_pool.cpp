@@ -91,8 +91,10 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, FunctionRef<void(int6
     return;
   }
   // Pieces long enough for a negligible cost, and so short that even the longest loop ends soon.
+  // An item that is worth a range of its own is a piece of its own: it may take long.
   constexpr int64_t kPieces = 64, kMostGrains = 64;
-  const int64_t shortest = std::max(grain, std::min(count / kPieces, kMostGrains * std::min(grain, count)));
+  const int64_t shortest =
+      grain == 1 ? 1 : std::max(grain, std::min(count / kPieces, kMostGrains * std::min(grain, count)));
   // Threads that could run the ranges of a nested call already run those of the outer one.
   if (workers_.empty() || current_pool == this) {
     if (scope == nullptr) return fn(0, count);

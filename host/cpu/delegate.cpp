@@ -329,6 +329,9 @@ Result<std::vector<Tensor>> Evaluate(const Node& node, std::span<const Tensor> i
   DEPUTY_RETURN_IF_ERROR(InferNode(context));
   for (size_t i = 0; i < alone.outputs.size(); ++i)
     if (alone.outputs[i] != kNone) alone.outputs[i] = graph.AddValue("", context.outputs()[i]);
+  // Packing of constants by the kernel is part of the node's time.
+  const CancellationToken stop{NowNs() + kMostFoldingNs};
+  const CancellationScope scope(&stop);
   DEPUTY_ASSIGN_OR_RETURN(const std::unique_ptr<CpuKernel> kernel, MakeKernel({alone, graph}));
   TensorAllocator allocator(node.outputs.size());
   std::vector<deputy_tensor*> outputs;
@@ -345,8 +348,6 @@ Result<std::vector<Tensor>> Evaluate(const Node& node, std::span<const Tensor> i
   if (!IsEmpty(*kernel, outputs)) {
     MemoryBudget memory(kMostFoldingBytes);
     Scratch scratch(&memory);
-    const CancellationToken stop{NowNs() + kMostFoldingNs};
-    const CancellationScope scope(&stop);
     Status status = kernel->Run({bound, outputs, pool, scratch, &allocator});
     // A kernel that was stopped has left out work: its status has no meaning.
     if (scope.stopped()) return Error(StatusCode::kDeadlineExceeded, "the node takes too long to fold");

@@ -5,7 +5,9 @@
 
 #include "base/cancellation.hpp"
 #include "kernels/dispatch.hpp"
+#include "kernels/parts.hpp"
 #include "kernels/reduce.hpp"
+#include "kernels/sort.hpp"
 
 namespace deputy::host {
 namespace {
@@ -21,9 +23,13 @@ bool Better(T x, T best) {
     return kLargest ? x > best : x < best;
 }
 
+// Adjacent columns that are searched side by side.
+constexpr int64_t kArgBlock = 128;
+
 template <bool kLargest, bool kLast, class T>
 void ArgLoop(const AxisView& view, const T* source, int64_t* target, int64_t begin, int64_t end) {
-  constexpr int64_t kBlock = 128;
+  constexpr int64_t kBlock = kArgBlock;
+  EndCheck check;
   while (begin < end) {
     const int64_t column = begin % view.inner;
     const int64_t width = std::min({kBlock, end - begin, view.inner - column});
@@ -31,8 +37,7 @@ void ArgLoop(const AxisView& view, const T* source, int64_t* target, int64_t beg
     T best[kBlock];
     std::copy_n(from, width, best);
     std::fill_n(target + begin, width, 0);
-    constexpr int64_t kPart = 1 << 20;
-    InParts(view.extent - 1, kPart, [&](int64_t first, int64_t last) {
+    InPartsOf(view.extent - 1, width, [&](int64_t first, int64_t last) {
       for (int64_t k = first + 1; k <= last; ++k) {
         const T* row = from + k * view.inner;
         for (int64_t i = 0; i < width; ++i) {
@@ -44,6 +49,7 @@ void ArgLoop(const AxisView& view, const T* source, int64_t* target, int64_t beg
       }
     });
     begin += width;
+    if (check.Ends(StepsOf(view.extent, width))) return;
   }
 }
 
@@ -70,17 +76,21 @@ bool Greater(T a, T b) {
 
 template <class T>
 void Lane(const TopKExtents& extents, bool largest, const T* data, T* values, int64_t* positions, int64_t* order) {
-  std::iota(order, order + extents.extent, int64_t{0});
-  std::partial_sort(order, order + extents.k, order + extents.extent, [&](int64_t i, int64_t j) {
+  InPartsOf(extents.extent, 1, [&](int64_t begin, int64_t end) { std::iota(order + begin, order + end, begin); });
+  if (const CancellationScope* const scope = CancellationScope::Current(); scope != nullptr && scope->stopped())
+    return;  // the order is incomplete
+  SortFirstUntilEnd(order, extents.k, extents.extent, [&](int64_t i, int64_t j) {
     const auto a = Comparable(data[i * extents.inner]), b = Comparable(data[j * extents.inner]);
     if (largest ? Greater(a, b) : Greater(b, a)) return true;
     if (largest ? Greater(b, a) : Greater(a, b)) return false;
     return i < j;
   });
-  for (int64_t i = 0; i < extents.k; ++i) {
-    values[i * extents.inner] = data[order[i] * extents.inner];
-    positions[i * extents.inner] = order[i];
-  }
+  InPartsOf(extents.k, 2, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      values[i * extents.inner] = data[order[i] * extents.inner];
+      positions[i * extents.inner] = order[i];
+    }
+  });
 }
 
 }  // namespace
@@ -95,7 +105,7 @@ Status ArgReduce(bool largest, bool last_of_equals, DType dtype, const AxisView&
   if (count != 0 && view.extent == 0)
     return Error(StatusCode::kInvalidArgument, "cannot find the {} element of an empty axis",
                  largest ? "largest" : "smallest");
-  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(view.extent, 1));
+  const int64_t grain = std::max<int64_t>(std::min(view.inner, kArgBlock), 16384 / std::max<int64_t>(view.extent, 1));
   const bool known = DispatchNumeric(dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     const T* from = static_cast<const T*>(source);

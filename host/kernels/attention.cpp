@@ -9,6 +9,7 @@
 #include "base/aligned.hpp"
 #include "kernels/linalg/linalg.hpp"
 #include "kernels/linalg/rows.hpp"
+#include "kernels/parts.hpp"
 #include "kernels/slots.hpp"
 #include "kernels/unary_float.hpp"
 
@@ -148,7 +149,8 @@ void AttendTile(const AttentionArgs<T>& args, int64_t batch, int64_t head, int64
   products.c = scores;
   products.alpha = static_cast<T>(args.scale);
   linalg::Gemm(products, workspace);
-  for (int64_t i = 0; i < count; ++i) {
+  constexpr int64_t kStepsOfScore = 8;
+  ForEachUntilEnd(0, count, StepsOf(shape.keys, kStepsOfScore), [&](int64_t i) {
     const int64_t query = first + i;
     const int64_t offset = batch * args.mask.steps[0] + head * args.mask.steps[1] + query * args.mask.steps[2];
     T* const kept = args.scores == nullptr
@@ -156,7 +158,7 @@ void AttendTile(const AttentionArgs<T>& args, int64_t batch, int64_t head, int64
                         : args.scores + ((batch * shape.heads + head) * shape.queries + query) * shape.keys;
     const T* const sink = args.sinks == nullptr ? nullptr : args.sinks + head;
     Weigh(args, offset, KeysOf(args, batch, query), sink, scores + i * shape.keys, kept);
-  }
+  });
   linalg::GemmArgs<T> sums = ValueProduct<T>(shape, count);
   sums.a = scores;
   sums.b = args.value.At(batch, key_head);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "kernels/linalg/linalg.hpp"
+#include "kernels/parts.hpp"
 
 namespace deputy::host {
 namespace {
@@ -16,13 +17,15 @@ void AddTo(T* target, int64_t stride, const T* from, int64_t count) {
     for (int64_t i = 0; i < count; ++i) target[i * stride] += from[i];
 }
 
-// Calls fn(matrix row within a channel, tap of the last axis, first element of the wide row or -1 when all of it is
-// padding, column of position x0, x0, x1) for every stretch of positions in one row and one panel, and every tap.
+// `steps` is what one position takes. Calls fn(matrix row within a channel, tap of the last axis, first element of the
+// wide row or -1 when all of it is padding, column of position x0, x0, x1) for every stretch of positions in one row
+// and one panel, and every tap, until the run ends.
 template <class F>
-void ForEachStretch(const ColumnGeometry& geometry, int64_t begin, int64_t end, int64_t panel, F fn) {
+void ForEachStretch(const ColumnGeometry& geometry, int64_t begin, int64_t end, int64_t panel, int64_t steps, F fn) {
   const size_t last = geometry.axes.size() - 1;
   const int64_t width = geometry.narrow[last], last_kernel = geometry.axes[last].kernel;
   const int64_t outer_taps = geometry.taps() / last_kernel;
+  EndCheck check;
   for (int64_t position = begin; position < end;) {
     SpatialDims at = {};
     int64_t rest = position / width;
@@ -40,6 +43,7 @@ void ForEachStretch(const ColumnGeometry& geometry, int64_t begin, int64_t end, 
         wide_row = wide_row * geometry.wide[i] + element;
       }
       const int64_t start = inside ? wide_row * geometry.wide[last] : -1;
+      if (check.Ends((x1 - x0 + 4) * last_kernel * steps)) return;
       for (int64_t kx = 0; kx < last_kernel; ++kx) fn(outer * last_kernel + kx, kx, start, position - begin, x0, x1);
       for (size_t i = last; i-- > 0;) {
         if (++tap[i] < geometry.axes[i].kernel) break;
@@ -95,7 +99,7 @@ void GatherPanels(const ColumnGeometry& geometry, const T* wide, int64_t channel
   rows.stride = axis.stride;
   rows.from_step = geometry.wide_size();
   rows.to_step = taps * width;
-  ForEachStretch(geometry, begin, end, width,
+  ForEachStretch(geometry, begin, end, width, channels,
                  [&](int64_t row, int64_t kx, int64_t start, int64_t column, int64_t x0, int64_t x1) {
                    TapRange inside;
                    if (start >= 0) inside = ranges.Of(kx);
@@ -114,7 +118,7 @@ void ScatterColumns(const ColumnGeometry& geometry, const T* columns, int64_t ch
   const WindowAxis& axis = geometry.axes.back();
   const size_t last = geometry.axes.size() - 1;
   const int64_t taps = geometry.taps(), wide_size = geometry.wide_size(), count = end - begin;
-  ForEachStretch(geometry, begin, end, geometry.narrow_size(),
+  ForEachStretch(geometry, begin, end, geometry.narrow_size(), channels,
                  [&](int64_t row, int64_t kx, int64_t start, int64_t column, int64_t x0, int64_t x1) {
                    if (start < 0) return;
                    const TapRange inside = OutputsInside(axis, kx, geometry.wide[last], geometry.narrow[last]);

@@ -9,6 +9,7 @@
 #include "kernels/columns.hpp"
 #include "kernels/linalg/linalg.hpp"
 #include "kernels/linalg/rows.hpp"
+#include "kernels/parts.hpp"
 #include "kernels/slots.hpp"
 
 namespace deputy::host {
@@ -110,6 +111,7 @@ void ConvolveByProducts(const ConvolutionShape& shape, const T* x, const T* weig
     product.c = y + (image * filters + first_row) * out_size + begin;
     product.ldc = out_size;
     product.row_bias = bias == nullptr ? nullptr : bias + row;
+    EndCheck check;
     int64_t c = 0;
     do {  // also without channels: the result is then the bias
       const int64_t block = std::min(tiles.channel_block, channels - c);
@@ -137,7 +139,7 @@ void ConvolveByProducts(const ConvolutionShape& shape, const T* x, const T* weig
       linalg::Gemm(product, memory + tiles.panel_bytes);
       product.beta = T(1);
       c += block;
-    } while (c < channels);
+    } while (c < channels && !check.Ends(StepsOf(product.n, product.k, product.m / 8 + 1)));
   });
 }
 
@@ -276,7 +278,8 @@ void AddRest(const ConvolutionShape& shape, const linalg::Int8Quad* x, std::span
   const int64_t work = std::max<int64_t>(1, static_cast<int64_t>(rest.size()) * width);
   pool.ParallelFor(shape.batch * rows, (1 << 16) / work + 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      for (const QuadRest& part : rest) {
+      ForEachUntilEnd(0, static_cast<int64_t>(rest.size()), width + 16, [&](int64_t which) {
+        const QuadRest& part = rest[static_cast<size_t>(which)];
         const int64_t group = part.line / filters, channel = part.step / taps;
         int64_t tap = part.step % taps, row = i % rows, offset = 0, size = 1;
         for (size_t axis = last + 1; axis-- > 0; size *= geometry.wide[axis]) {
@@ -290,7 +293,7 @@ void AddRest(const ConvolutionShape& shape, const linalg::Int8Quad* x, std::span
         linalg::AddQuads(part.quad, reinterpret_cast<const int32_t*>(x) + plane * in_size + offset,
                          geometry.axes[last].stride, width,
                          y + (i / rows * shape.out_channels + part.line) * out_size + i % rows * width);
-      }
+      });
   });
 }
 

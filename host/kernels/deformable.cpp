@@ -4,6 +4,7 @@
 #include "base/aligned.hpp"
 #include "kernels/convolution.hpp"
 #include "kernels/matrix_product.hpp"
+#include "kernels/parts.hpp"
 
 namespace deputy::host {
 namespace {
@@ -72,13 +73,14 @@ void FillBlock(const DeformableArgs<T>& args, int64_t image, int64_t group, int6
   const int64_t channels = shape.in_channels / shape.group, sharing = shape.in_channels / shape.offset_groups;
   const int64_t count = std::min(kSampleBlock, shape.positions() - first);
   Corners<T> corners;
-  for (int64_t c = 0; c < channels; ++c) {
+  constexpr int64_t kStepsOfSample = 8;
+  ForEachUntilEnd(0, channels, count * kStepsOfSample, [&](int64_t c) {
     const int64_t channel = group * channels + c;
     if (c == 0 || channel % sharing == 0)
       FindCorners(args, image * shape.offset_groups + channel / sharing, tap, first, count, corners);
     const T* plane = args.x + (image * shape.in_channels + channel) * shape.in[0] * shape.in[1];
     SampleCorners(corners, count, plane, columns + (c * shape.taps() + tap) * shape.positions() + first);
-  }
+  });
 }
 
 // The product of one group's filters and the sampled columns, without its data.
@@ -111,7 +113,9 @@ void ConvolveDeformed(const DeformableArgs<T>& args, void* workspace, ThreadPool
   const int64_t channels = shape.in_channels / shape.group, filters = shape.out_channels / shape.group;
   const int64_t depth = channels * shape.taps(), positions = shape.positions();
   const int64_t blocks = (positions + kSampleBlock - 1) / kSampleBlock;
-  for (int64_t item = 0; item < shape.batch * shape.group; ++item) {
+  // The products of many small images take less than one step of the pool's loop.
+  const int64_t steps = StepsOf(depth, positions, filters + 8);
+  ForEachUntilEnd(0, shape.batch * shape.group, steps, [&](int64_t item) {
     const int64_t image = item / shape.group, group = item % shape.group;
     pool.ParallelFor(shape.taps() * blocks, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
@@ -122,12 +126,13 @@ void ConvolveDeformed(const DeformableArgs<T>& args, void* workspace, ThreadPool
     product.b = memory;
     product.c = args.y + (image * shape.out_channels + group * filters) * positions;
     if (args.bias != nullptr) {
-      for (int64_t filter = 0; filter < filters; ++filter)
+      ForEachUntilEnd(0, filters, positions, [&](int64_t filter) {
         std::fill_n(product.c + filter * positions, positions, args.bias[group * filters + filter]);
+      });
       product.beta = 1;
     }
     MultiplyMatrices(product, static_cast<char*>(workspace) + ColumnBytes<T>(shape), pool);
-  }
+  });
 }
 
 template size_t DeformableMemory<float>(const DeformableShape&, const ThreadPool&);

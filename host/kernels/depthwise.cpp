@@ -7,11 +7,15 @@
 #include "kernels/columns.hpp"
 #include "kernels/convolution.hpp"
 #include "kernels/linalg/linalg.hpp"
+#include "kernels/parts.hpp"
 #include "kernels/plane.hpp"
 #include "kernels/slots.hpp"
 
 namespace deputy::host {
 namespace {
+
+// Products that take a step of a loop together.
+constexpr int64_t kStepsOfVector = 8;
 
 // One channel with its padding, cut to the area that the windows cover. The last axis is split by position modulo its
 // stride, so that a tap reads neighbouring elements for neighbouring outputs.
@@ -104,16 +108,30 @@ void SumChannel(const ColumnGeometry& geometry, const PaddedChannel& channel, li
   sum.rows = last == 0 ? 1 : geometry.narrow[last - 1];
   sum.x_step = last == 0 ? 0 : geometry.axes[last - 1].stride * channel.row;
   const int64_t slabs = geometry.narrow_size() / (sum.rows * sum.count);
-  for (int64_t slab = 0; slab < slabs; ++slab) {
+  const int64_t row_steps = StepsOf(sum.count, sum.taps) / kStepsOfVector + 1;
+  ForEachUntilEnd(0, slabs, StepsOf(sum.rows, row_steps), [&](int64_t slab) {
     int64_t rest = slab, row = 0, stride = last == 0 ? 1 : channel.extents[last - 1];
     for (size_t i = last; i-- > 1; rest /= geometry.narrow[i - 1]) {
       row += rest % geometry.narrow[i - 1] * geometry.axes[i - 1].stride * stride;
       stride *= channel.extents[i - 1];
     }
     sum.x = padded + row * channel.row;
-    linalg::SumTaps(sum);
+    InPartsOf(sum.rows, row_steps, [&](int64_t begin, int64_t end) {
+      linalg::TapsArgs<T> band = sum;
+      band.rows = end - begin;
+      band.x += begin * sum.x_step;
+      band.y += begin * sum.y_step;
+      if (row_steps <= kStepsOfPart) return linalg::SumTaps(band);
+      InPartsOf(sum.count, sum.taps / kStepsOfVector + 1, [&](int64_t left, int64_t right) {  // one row
+        linalg::TapsArgs<T> piece = band;
+        piece.count = right - left;
+        piece.x += left;
+        piece.y += left;
+        linalg::SumTaps(piece);
+      });
+    });
     sum.y += sum.rows * sum.count;
-  }
+  });
 }
 
 std::optional<PaddedChannel> LayoutOf(const ConvolutionShape& shape) {
@@ -138,13 +156,16 @@ void ConvolvePlanes(const ConvolutionShape& shape, const T* x, const T* weights,
   DescribePlane(shape, plane);
   plane.zeros = static_cast<const T*>(workspace);
   std::memset(workspace, 0, static_cast<size_t>(plane.in[1]) * sizeof(T));
-  constexpr int64_t kFewestRows = 16, kMostWork = int64_t{1} << 26;  // of a band, which must not take long
-  const int64_t band_rows = std::max(kFewestRows, kMostWork / std::max<int64_t>(1, plane.out[1] * taps));
+  // A band of rows, or a part of one row, must not take long.
+  constexpr int64_t kMostWork = int64_t{1} << 26, kVector = 16;
+  const int64_t row_work = StepsOf(std::max<int64_t>(1, plane.out[1]), taps);
+  const int64_t band_rows = std::max<int64_t>(1, kMostWork / row_work);
+  const int64_t part = row_work <= kMostWork ? plane.out[1] : std::max(kVector, kMostWork / taps / kVector * kVector);
   pool.ParallelFor(shape.batch * shape.group, PlaneGrain(shape, geometry), [&](int64_t begin, int64_t end) {
     linalg::PlaneArgs<T> one = plane;
     for (int64_t image = begin; image < end; ++image) {
       one.x = x + image * in_size;
-      for (int64_t f = 0; f < filters; ++f) {
+      ForEachUntilEnd(0, filters, StepsOf(plane.out[0], row_work) / kStepsOfVector, [&](int64_t f) {
         const int64_t filter = image % shape.group * filters + f;
         one.weights = weights + filter * taps;
         one.bias = bias == nullptr ? T(0) : bias[filter];
@@ -154,9 +175,16 @@ void ConvolvePlanes(const ConvolutionShape& shape, const T* x, const T* weights,
           band.out[0] = stop - first;
           band.y += first * plane.out[1];
           band.pads[0] -= first * plane.strides[0];
-          linalg::ConvolvePlane(band);
+          if (part == plane.out[1]) return linalg::ConvolvePlane(band);
+          InParts(plane.out[1], part, [&](int64_t left, int64_t right) {  // one row
+            linalg::PlaneArgs<T> piece = band;
+            piece.out[1] = right - left;
+            piece.y += left;
+            piece.pads[1] -= left * plane.strides[1];
+            linalg::ConvolvePlane(piece);
+          });
         });
-      }
+      });
     }
   });
 }
@@ -177,7 +205,7 @@ void ConvolvePadded(const ConvolutionShape& shape, const PaddedChannel& channel,
   ForEachInSlots(pool, images, [&](int64_t image, int64_t slot) {
     T* padded = reinterpret_cast<T*>(slots + static_cast<size_t>(slot) * sizes.slot);
     PadChannel(geometry, channel, x + image * in_size, padded);
-    for (int64_t f = 0; f < filters; ++f) {
+    ForEachUntilEnd(0, filters, StepsOf(out_size, taps) / kStepsOfVector, [&](int64_t f) {
       const int64_t filter = image % shape.group * filters + f;
       linalg::TapsArgs<T> sum;
       sum.x = padded;
@@ -186,7 +214,7 @@ void ConvolvePadded(const ConvolutionShape& shape, const PaddedChannel& channel,
       sum.bias = bias == nullptr ? T(0) : bias[filter];
       sum.y = y + (image * filters + f) * out_size;
       SumChannel(geometry, channel, sum);
-    }
+    });
   });
 }
 

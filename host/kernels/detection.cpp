@@ -6,7 +6,8 @@
 #include <numeric>
 #include <utility>
 
-#include "base/cancellation.hpp"
+#include "kernels/parts.hpp"
+#include "kernels/sort.hpp"
 
 namespace deputy::host {
 namespace {
@@ -38,15 +39,17 @@ bool Overlap(const Box& a, const Box& b, float threshold) {
 int64_t SuppressOverlaps(const Suppression& how, const float* boxes, const float* scores, int64_t* order,
                          int64_t* chosen) {
   int64_t* end = order;
-  for (int64_t i = 0; i < how.boxes; ++i)
-    if (how.by_score ? scores[i] > how.score_threshold : scores[i] == scores[i]) *end++ = i;
-  std::sort(order, end,
-            [scores](int64_t a, int64_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
+  InPartsOf(how.boxes, 1, [&](int64_t begin, int64_t stop) {
+    for (int64_t i = begin; i < stop; ++i)
+      if (how.by_score ? scores[i] > how.score_threshold : scores[i] == scores[i]) *end++ = i;
+  });
+  SortUntilEnd(order, end, 1,
+               [scores](int64_t a, int64_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
   int64_t count = 0;
-  CancellationScope* const scope = CancellationScope::Current();
-  constexpr int64_t kManyBoxes = 1024;  // whose comparison with one more takes longer than the question
+  EndCheck check;
+  constexpr int64_t kStepsOfPair = 8;
   for (const int64_t* next = order; next != end && count < how.limit; ++next) {
-    if (scope != nullptr && count >= kManyBoxes && scope->Ends()) return count;
+    if (check.Ends((count + 1) * kStepsOfPair)) return count;
     const Box box = BoxAt(boxes + *next * 4, how.centers);
     bool free = true;
     for (int64_t i = 0; free && i < count; ++i)
@@ -124,15 +127,18 @@ T LargerShare(T best, T value) {
   return value > best || value != value ? value : best;
 }
 
+// 0 where the run ends.
 template <class T>
 T PoolBin(const RegionShape& shape, const RegionAlign& how, const T* plane, const Bins& rows, const Bins& columns,
-          int64_t row, int64_t column) {
+          int64_t row, int64_t column, EndCheck& check) {
+  constexpr int64_t kStepsOfSample = 16;
   double sum = 0, largest = std::numeric_limits<double>::lowest();
   const int64_t count = rows.samples * columns.samples;
   const Bins::Range down = rows.Near(row, shape.height), across = columns.Near(column, shape.width);
   const int64_t visited = (down.last - down.first) * (across.last - across.first);
   if (visited < count) largest = 0;  // the value of the samples outside
-  for (int64_t i = down.first; i < down.last; ++i)
+  if (check.Ends(kStepsOfSample)) return T(0);
+  for (int64_t i = down.first; i < down.last; ++i) {
     for (int64_t j = across.first; j < across.last; ++j) {
       const Sample sample = SampleAt(shape, rows.At(row, i), columns.At(column, j));
       const int64_t at[4] = {sample.top * shape.width + sample.left, sample.top * shape.width + sample.right,
@@ -143,7 +149,9 @@ T PoolBin(const RegionShape& shape, const RegionAlign& how, const T* plane, cons
         sum += share;
         largest = LargerShare(largest, share);
       }
+      if (check.Ends(kStepsOfSample)) return T(0);
     }
+  }
   if (count == 0) return T(0);
   return static_cast<T>(how.pool == RegionPool::kMax ? largest : sum / static_cast<double>(count));
 }
@@ -162,9 +170,10 @@ void AlignRegions(const RegionShape& shape, const RegionAlign& how, const T* ima
       const Bins columns(static_cast<double>(corners[0]), static_cast<double>(corners[2]), how, shape.out_width);
       const Bins rows(static_cast<double>(corners[1]), static_cast<double>(corners[3]), how, shape.out_height);
       const T* from = images + (batches[region] * shape.channels + channel) * plane;
-      for (int64_t bin = 0; bin < bins; ++bin)
+      EndCheck check;
+      for (int64_t bin = 0; bin < bins && !check.ended(); ++bin)
         target[item * bins + bin] =
-            PoolBin(shape, how, from, rows, columns, bin / shape.out_width, bin % shape.out_width);
+            PoolBin(shape, how, from, rows, columns, bin / shape.out_width, bin % shape.out_width, check);
     });
   });
 }
@@ -204,12 +213,13 @@ void MaxPoolRegions(const RegionShape& shape, int64_t batch, double scale, const
       const int64_t width = std::max<int64_t>(PixelAt(numbers[3], scale) - left + 1, 1);
       const int64_t height = std::max<int64_t>(PixelAt(numbers[4], scale) - top + 1, 1);
       const T* from = images + (image * shape.channels + item % shape.channels) * plane;
-      for (int64_t bin = 0; bin < bins; ++bin) {
+      EndCheck check;
+      for (int64_t bin = 0; bin < bins && !check.Ends(16); ++bin) {
         const PixelRange rows = PixelsOf(bin / shape.out_width, shape.out_height, top, height, shape.height);
         const PixelRange columns = PixelsOf(bin % shape.out_width, shape.out_width, left, width, shape.width);
         const bool empty = rows.last <= rows.first || columns.last <= columns.first;
         T largest = empty ? T(0) : std::numeric_limits<T>::lowest();
-        for (int64_t y = rows.first; y < rows.last; ++y)
+        for (int64_t y = rows.first; y < rows.last && !check.Ends(columns.last - columns.first); ++y)
           for (int64_t x = columns.first; x < columns.last; ++x)
             largest = LargerShare(largest, from[y * shape.width + x]);
         target[item * bins + bin] = largest;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/cancellation.hpp"
+#include "kernels/parts.hpp"
 
 namespace deputy::host {
 namespace {
@@ -28,7 +29,9 @@ void Put(double* pairs, int64_t i, Complex value) {
 
 // Cooley-Tukey, radix two: bit-reversed order, then butterflies of growing width.
 void Fast(int64_t length, bool inverse, double* line, const double* roots) {
+  EndCheck check;
   for (int64_t i = 1, j = 0; i < length; ++i) {
+    if (check.Ends(4)) return;
     int64_t bit = length >> 1;
     for (; (j & bit) != 0; bit >>= 1) j ^= bit;
     j ^= bit;
@@ -59,6 +62,10 @@ void Fast(int64_t length, bool inverse, double* line, const double* roots) {
 // The roots of unity; for other lengths also a copy of the line.
 size_t FourierMemory(int64_t length) { return static_cast<size_t>(length) * (IsPowerOfTwo(length) ? 2 : 4); }
 
+int64_t FourierSteps(int64_t length) {
+  return StepsOf(4 * length, IsPowerOfTwo(length) ? std::bit_width(static_cast<uint64_t>(length)) : length);
+}
+
 void PrepareFourier(int64_t length, double* memory) {
   InParts(length, kFourierPart, [&](int64_t first, int64_t last) {
     for (int64_t k = first; k < last; ++k) {
@@ -73,7 +80,7 @@ void Transform(int64_t length, bool inverse, double* line, double* memory) {
     Fast(length, inverse, line, memory);
   } else {
     double* const copy = memory + 2 * length;
-    std::copy_n(line, 2 * length, copy);
+    CopyInParts(copy, line, 2 * static_cast<size_t>(length) * sizeof(double));
     const auto sum_of = [&](int64_t k) {
       Complex sum{0, 0};
       int64_t turn = 0;
@@ -95,7 +102,9 @@ void Transform(int64_t length, bool inverse, double* line, double* memory) {
             });
   }
   if (!inverse) return;
-  for (int64_t i = 0; i < 2 * length; ++i) line[i] /= static_cast<double>(length);
+  InParts(2 * length, kFourierPart, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) line[i] /= static_cast<double>(length);
+  });
 }
 
 }  // namespace deputy::host

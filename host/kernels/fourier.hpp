@@ -10,8 +10,11 @@ namespace deputy::host {
 // prepared once by PrepareFourier.
 size_t FourierMemory(int64_t length);
 void PrepareFourier(int64_t length, double* memory);
+// Elementary steps of one transform, about.
+int64_t FourierSteps(int64_t length);
 
-// In place: `line` holds `length` pairs of real and imaginary part. The inverse is divided by the length.
+// In place, with an incomplete result where the run ends: `line` holds `length` pairs of real and imaginary part. The
+// inverse is divided by the length.
 void Transform(int64_t length, bool inverse, double* line, double* memory);
 
 }  // namespace deputy::host

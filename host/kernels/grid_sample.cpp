@@ -5,6 +5,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/parts.hpp"
+
 namespace deputy::host {
 namespace {
 
@@ -139,18 +141,22 @@ void SampleGrid(const GridShape& shape, const GridSampling& how, const T* x, con
   int64_t plane = 1;
   for (size_t axis = 0; axis < shape.axes; ++axis) plane *= shape.extents[axis];
   const size_t count = AxisSampler::TapCount(how.mode);
+  int64_t taps_of_sample = 4;  // and as many steps as some taps for the rest
+  for (size_t axis = 0; axis < shape.axes; ++axis) taps_of_sample *= static_cast<int64_t>(count);
   pool.ParallelFor(shape.batch * shape.points, kGrainPoints, [&](int64_t begin, int64_t end) {
-    for (int64_t point = begin; point < end; ++point) {
+    ForEachUntilEnd(begin, end, StepsOf(shape.channels + 8, taps_of_sample), [&](int64_t point) {
       const Position* position = grid + point * static_cast<int64_t>(shape.axes);
       std::array<AxisTaps, kMaxGridAxes> taps;
       for (size_t axis = 0; axis < shape.axes; ++axis)
         taps[axis] = AxisSampler(how, shape.extents[axis]).At(static_cast<double>(position[shape.axes - 1 - axis]));
       const int64_t image = point / shape.points, at = point % shape.points;
-      for (int64_t channel = image * shape.channels; channel < (image + 1) * shape.channels; ++channel)
+      const int64_t first = image * shape.channels;
+      ForEachUntilEnd(first, first + shape.channels, taps_of_sample, [&](int64_t channel) {
         y[channel * shape.points + at] = how.mode == GridMode::kNearest
                                              ? Nearest(shape, taps, x + channel * plane)
                                              : Narrowed<T>(Sum(shape, taps, count, 0, 0, x + channel * plane));
-    }
+      });
+    });
   });
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/copy.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/grain.hpp"
+#include "kernels/parts.hpp"
 
 namespace deputy::host {
 namespace {
@@ -93,9 +94,13 @@ void CombineSlice(ScatterReduction reduction, const T* from, int64_t count, T* t
   if (reduction == ScatterReduction::kReplace) {
     CopyInParts(to, from, static_cast<size_t>(count) * sizeof(T));
   } else if (reduction == ScatterReduction::kAdd) {
-    for (int64_t j = 0; j < count; ++j) to[j] = Combine(ScatterReduction::kAdd, to[j], from[j]);
+    InPartsOf(count, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin; j < end; ++j) to[j] = Combine(ScatterReduction::kAdd, to[j], from[j]);
+    });
   } else {
-    for (int64_t j = 0; j < count; ++j) to[j] = Combine(reduction, to[j], from[j]);
+    InPartsOf(count, 2, [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin; j < end; ++j) to[j] = Combine(reduction, to[j], from[j]);
+    });
   }
 }
 
@@ -132,8 +137,7 @@ Status CheckIndices(const IndexList& indices, int64_t extent, size_t axis) {
                           : AllInside(static_cast<const int64_t*>(indices.data) + begin, end - begin, extent));
   });
   // Where the run ends first, some may be wrong: nothing may be read by them.
-  if (const CancellationScope* const scope = CancellationScope::Current(); scope != nullptr && scope->stopped())
-    return Error(StatusCode::kCancelled, "the run has ended");
+  DEPUTY_RETURN_IF_ERROR(CheckComplete());
   if (right) return {};
   for (int64_t i = 0; i < indices.count; ++i) DEPUTY_RETURN_IF_ERROR(CheckIndex(indices[i], extent, axis));
   return {};
@@ -269,9 +273,12 @@ void ScatterElements(std::span<const int64_t> data_dims, std::span<const int64_t
 Status ScatterND(std::span<const int64_t> data_dims, size_t tuple, const IndexList& indices, const void* updates,
                  void* target, DType dtype, ScatterReduction reduction) {
   const int64_t width = static_cast<int64_t>(tuple);
+  constexpr int64_t kStepsOfIndex = 8;
+  EndCheck check;
   for (size_t axis = 0; axis < tuple; ++axis)
-    for (int64_t i = static_cast<int64_t>(axis); i < indices.count; i += width)
+    for (int64_t i = static_cast<int64_t>(axis); i < indices.count && !check.Ends(kStepsOfIndex); i += width)
       DEPUTY_RETURN_IF_ERROR(CheckIndex(indices[i], data_dims[axis], axis));
+  DEPUTY_RETURN_IF_ERROR(CheckComplete());
   NumbersForTruth(dtype, reduction);
   const SmallDims strides = DenseStrides(data_dims);
   int64_t slice = 1;

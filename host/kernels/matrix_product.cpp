@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "base/memory_budget.hpp"
+#include "kernels/parts.hpp"
 #include "kernels/slots.hpp"
 #include "tensor/shape.hpp"
 
@@ -21,19 +22,19 @@ void MultiplyOne(const linalg::GemmArgs<T>& args, void* workspace) {
     linalg::Gemm(args, workspace);
   } else {
     using U = std::make_unsigned_t<T>;  // overflow wraps around; in a signed type it would be undefined
-    for (int64_t i = 0; i < args.m; ++i) {
+    ForEachUntilEnd(0, args.m, StepsOf(args.n, std::max<int64_t>(1, args.k)), [&](int64_t i) {
       T* row = args.c + i * args.ldc;
       for (int64_t j = 0; j < args.n; ++j)
         row[j] = args.beta == T(0) ? T(0) : static_cast<T>(static_cast<U>(row[j]) * static_cast<U>(args.beta));
-      for (int64_t p = 0; p < args.k; ++p) {
+      ForEachUntilEnd(0, args.k, args.n, [&](int64_t p) {
         const T a = args.transpose_a ? args.a[p * args.lda + i] : args.a[i * args.lda + p];
         const U scaled = static_cast<U>(a) * static_cast<U>(args.alpha);
         const T* b = args.transpose_b ? args.b + p : args.b + p * args.ldb;
         const int64_t step = args.transpose_b ? args.ldb : 1;
         for (int64_t j = 0; j < args.n; ++j)
           row[j] = static_cast<T>(static_cast<U>(row[j]) + scaled * static_cast<U>(b[j * step]));
-      }
-    }
+      });
+    });
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/cancellation.hpp"
 #include "kernels/linalg/rows.hpp"
+#include "kernels/parts.hpp"
 
 namespace deputy::host {
 namespace {
@@ -76,8 +77,10 @@ void ScaleChannels(const ChannelShape& shape, const T* x, const T* factors, cons
   if (shape.size == 1) {
     pool.ParallelFor(shape.batch, Grain(shape.channels), [&](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n)
-        for (int64_t c = 0; c < shape.channels; ++c)
-          y[n * shape.channels + c] = x[n * shape.channels + c] * factors[c] + offsets[c];
+        InPartsOf(shape.channels, 1, [&](int64_t first, int64_t last) {
+          for (int64_t c = first; c < last; ++c)
+            y[n * shape.channels + c] = x[n * shape.channels + c] * factors[c] + offsets[c];
+        });
     });
     return;
   }

@@ -6,6 +6,7 @@
 
 #include "base/cancellation.hpp"
 #include "kernels/linalg/rows.hpp"
+#include "kernels/parts.hpp"
 #include "kernels/plane.hpp"
 
 namespace deputy::host {
@@ -74,11 +75,9 @@ class RowWindow {
 
   // Taps along the outer axes that read the input.
   int64_t rows() const { return rows_; }
-  // Elements of the largest window of the row.
-  double most_taps() const {
-    return static_cast<double>(rows_) *
-           static_cast<double>(std::min(shape_.window.axes[last_].kernel, shape_.in[last_]));
-  }
+  // Elements of the largest window of the row, and those of one row of the input.
+  double most_taps() const { return static_cast<double>(rows_) * static_cast<double>(row_taps()); }
+  int64_t row_taps() const { return std::min(shape_.window.axes[last_].kernel, shape_.in[last_]); }
   // Taps along the outer axes that read the input or its padding.
   double rows_with_padding() const {
     double product = 1;
@@ -92,9 +91,10 @@ class RowWindow {
     return product;
   }
 
-  // Calls fn(index of the row's first element within the plane).
+  // Calls fn(index of the row's first element within the plane) until the run ends; each takes so many steps.
   template <class F>
-  void ForEachRow(F fn) const {
+  void ForEachRow(int64_t steps, F fn) const {
+    EndCheck check;
     SpatialDims tap = {};
     for (size_t i = 0; i < last_; ++i) tap[i] = taps_[i].first;
     for (int64_t n = 0; n < rows_; ++n) {
@@ -104,6 +104,7 @@ class RowWindow {
         row = row * shape_.in[i] + at_[i] * axis.stride - axis.pad_begin + tap[i] * axis.dilation;
       }
       fn(row * shape_.in[last_]);
+      if (check.Ends(steps)) return;
       for (size_t i = last_; i-- > 0;) {
         if (++tap[i] < taps_[i].last) break;
         tap[i] = taps_[i].first;
@@ -163,7 +164,7 @@ void CombineOutputs(const PoolShape& shape, const RowWindow& window, const T* pl
                     F combine) {
   const size_t last = shape.window.rank - 1;
   const WindowAxis& axis = shape.window.axes[last];
-  window.ForEachRow([&](int64_t row) {
+  window.ForEachRow(StepsOf(end - begin, window.row_taps()), [&](int64_t row) {
     for (int64_t i = begin; i < end; ++i) {
       const TapRange taps = TapsInside(axis, i, shape.in[last]);
       const int64_t start = row + i * axis.stride - axis.pad_begin;
@@ -186,7 +187,7 @@ void CombineTaps(const PoolShape& shape, const RowWindow& window, const T* plane
   const int64_t first_tap = std::max<int64_t>(0, (axis.pad_begin - (end - 1) * axis.stride) / axis.dilation);
   const int64_t last_tap =
       std::min(axis.kernel, (extent - 1 + axis.pad_begin - begin * axis.stride) / axis.dilation + 1);
-  window.ForEachRow([&](int64_t row) {
+  window.ForEachRow(StepsOf(end - begin, window.row_taps()), [&](int64_t row) {
     for (int64_t tap = first_tap; tap < last_tap; ++tap) {
       const TapRange range = OutputsInside(axis, tap, extent, end);
       const int64_t start = row + tap * axis.dilation - axis.pad_begin;  // of output 0; may be before the row
@@ -231,7 +232,7 @@ void MaxRowWithIndices(const PoolShape& shape, const RowWindow& window, const T*
     const TapRange taps = TapsInside(axis, x, shape.in[last]);
     T best = std::numeric_limits<T>::lowest();  // kept if the window is empty
     int64_t best_index = -1;
-    window.ForEachRow([&](int64_t row) {
+    window.ForEachRow(taps.last - taps.first, [&](int64_t row) {
       for (int64_t tap = taps.first; tap < taps.last; ++tap) {
         const int64_t index = row + x * axis.stride - axis.pad_begin + tap * axis.dilation;
         if (best_index >= 0 && (IsNaN(best) || !(plane[index] > best || IsNaN(plane[index])))) continue;
@@ -511,7 +512,8 @@ void GlobalAverageIntegers(int64_t planes, int64_t size, const T* x, int32_t zer
   pool.ParallelFor(planes, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, size)), [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
       int64_t sum = 0;
-      for (int64_t first = 0; first < size; first += kBlock) {
+      EndCheck check;
+      for (int64_t first = 0; first < size && !check.Ends(kBlock); first += kBlock) {
         int32_t part = 0;
         for (int64_t i = first; i < std::min(size, first + kBlock); ++i) part += x[p * size + i];
         sum += part;

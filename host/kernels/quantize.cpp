@@ -11,6 +11,7 @@
 #include "kernels/dispatch.hpp"
 #include "kernels/grain.hpp"
 #include "kernels/linalg/rows.hpp"
+#include "kernels/parts.hpp"
 
 namespace deputy::host {
 namespace {
@@ -146,10 +147,12 @@ void ChooseScale(const float* x, int64_t count, float& scale, uint8_t& zero_poin
     lows[lane] = std::min(lows[lane], value);
     highs[lane] = std::max(highs[lane], value);
   };
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    for (int64_t lane = 0; lane < kLanes; ++lane) widen(lane, x[i + lane]);
-  for (; i < count; ++i) widen(0, x[i]);
+  InPartsOf(count, 1, [&](int64_t begin, int64_t end) {
+    int64_t i = begin;
+    for (; i + kLanes <= end; i += kLanes)
+      for (int64_t lane = 0; lane < kLanes; ++lane) widen(lane, x[i + lane]);
+    for (; i < end; ++i) widen(0, x[i]);
+  });
   const float low = *std::min_element(lows, lows + kLanes), high = *std::max_element(highs, highs + kLanes);
   scale = high == low ? 1.0f : (high - low) / 255.0f;
   const float zero = std::nearbyint(-low / scale);  // NaN for an infinite range

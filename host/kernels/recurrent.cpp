@@ -11,6 +11,7 @@
 #include "kernels/linalg/rows.hpp"
 #include "kernels/linalg/vector_math.hpp"
 #include "kernels/matrix_product.hpp"
+#include "kernels/parts.hpp"
 #include "kernels/quantize.hpp"
 
 namespace deputy::host {
@@ -155,14 +156,16 @@ class Direction {
       if (scope != nullptr && scope->Ends()) return;
       Step(step);
     }
-    for (int64_t b = 0; b < shape_.batch; ++b) {
+    ForEachUntilEnd(0, shape_.batch, shape_.hidden, [&](int64_t b) {
       Finish(b, h_, data_.y_h);
       if (cell_.kind == CellKind::kLstm) Finish(b, c_, data_.y_c);
       ClearAfterEnd(b);
-    }
+    });
   }
 
  private:
+  static constexpr int64_t kStepsOfElement = 8;  // of a gate, with its activation
+
   int64_t Length(int64_t b) const { return data_.lengths == nullptr ? shape_.steps : int64_t{data_.lengths[b]}; }
   // The rows of (time, batch) and of a batch element's states in the tensors.
   int64_t SequenceRow(int64_t t, int64_t b) const {
@@ -193,8 +196,9 @@ class Direction {
       std::copy_n(state + b * shape_.hidden, shape_.hidden, row);
   }
   void ClearAfterEnd(int64_t b) const {
-    for (int64_t t = Length(b); data_.y != nullptr && t < shape_.steps; ++t)
-      std::fill_n(data_.y + OutputRow(t, b) * shape_.hidden, shape_.hidden, T(0));
+    if (data_.y == nullptr) return;
+    ForEachUntilEnd(Length(b), shape_.steps, shape_.hidden,
+                    [&](int64_t t) { std::fill_n(data_.y + OutputRow(t, b) * shape_.hidden, shape_.hidden, T(0)); });
   }
 
   // The recurrent bias of a GRU's candidate is kept separate if the reset gate applies to it too.
@@ -249,12 +253,13 @@ class Direction {
     const bool late_product = cell_.kind == CellKind::kGru && !cell_.linear_before_reset;
     MultiplyState(cell_.round_state ? RoundState(step) : h_, 0, late_product ? 2 : gates_);
     if (late_product) {
-      for (int64_t b = 0; b < shape_.batch; ++b)
+      ForEachUntilEnd(0, shape_.batch, StepsOf(width_, kStepsOfElement), [&](int64_t b) {
         if (step < Length(b)) ResetState(step, b);
+      });
       MultiplyState(changed_h_, 2, 1);
     }
-    for (int64_t b = 0; b < shape_.batch; ++b) {
-      if (step >= Length(b)) continue;
+    ForEachUntilEnd(0, shape_.batch, StepsOf(width_, kStepsOfElement), [&](int64_t b) {
+      if (step >= Length(b)) return;
       const int64_t t = Time(step, b);
       T* gates = projected_ + SequenceRow(t, b) * width_;
       const T* recurrent = recurrent_ + b * width_;
@@ -265,7 +270,7 @@ class Direction {
       }
       if (data_.y != nullptr)
         std::copy_n(h_ + b * shape_.hidden, shape_.hidden, data_.y + OutputRow(t, b) * shape_.hidden);
-    }
+    });
   }
   int64_t Time(int64_t step, int64_t b) const { return reverse_ ? Length(b) - 1 - step : step; }
 

@@ -13,6 +13,7 @@
 #include "kernels/cast.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/linalg/rows.hpp"
+#include "kernels/parts.hpp"
 
 namespace deputy::host {
 namespace {
@@ -136,14 +137,17 @@ void Reverse(ReducePlan::Axes& axes) {
   std::reverse(axes.strides.begin(), axes.strides.begin() + static_cast<ptrdiff_t>(axes.rank));
 }
 
-// Calls fn(offset) for every position in the first `rank` of the axes, in order. None of the axes is empty.
+// Calls fn(offset) for every position in the first `rank` of the axes, in order, until the run ends; one call takes so
+// many steps. None of the axes is empty.
 template <class F>
-void ForEachOffset(const ReducePlan::Axes& axes, size_t rank, F&& fn) {
+void ForEachOffset(const ReducePlan::Axes& axes, size_t rank, int64_t steps, F&& fn) {
+  EndCheck check;
   std::array<int64_t, kMaxBroadcastRank> index;
   std::fill_n(index.begin(), rank, 0);
   int64_t offset = 0;
   for (;;) {
     fn(offset);
+    if (check.Ends(steps)) return;
     size_t axis = rank;
     for (; axis > 0; --axis) {
       offset += axes.strides[axis - 1];
@@ -178,7 +182,7 @@ float ReduceFloatRuns(const ReducePlan& plan, const float* source) {
   const size_t last = plan.reduced.rank - 1;
   const int64_t run = plan.reduced.dims[last];
   double sum = 0;
-  ForEachOffset(plan.reduced, last, [&](int64_t offset) {
+  ForEachOffset(plan.reduced, last, run, [&](int64_t offset) {
     InParts(run, kLongRow, [&](int64_t begin, int64_t end) {
       if constexpr (kOp == ReduceOp::kSum || kOp == ReduceOp::kMean)
         sum += linalg::Sum(source + offset + begin, end - begin);
@@ -191,6 +195,9 @@ float ReduceFloatRuns(const ReducePlan& plan, const float* source) {
   return static_cast<float>(sum);
 }
 
+// An exponential, at most.
+constexpr int64_t kStepsOfElement = 8;
+
 template <class A, class T>
 T ReduceRuns(const ReducePlan& plan, const T* source) {
   constexpr size_t kLanes = 8;
@@ -198,7 +205,7 @@ T ReduceRuns(const ReducePlan& plan, const T* source) {
   A lanes[kLanes];
   const size_t rank = plan.reduced.rank;
   const int64_t run = rank == 0 ? 1 : plan.reduced.dims[rank - 1];
-  ForEachOffset(plan.reduced, rank == 0 ? 0 : rank - 1, [&](int64_t offset) {
+  ForEachOffset(plan.reduced, rank == 0 ? 0 : rank - 1, StepsOf(run, kStepsOfElement), [&](int64_t offset) {
     InParts(run, kPart, [&](int64_t begin, int64_t end) {
       const T* from = source + offset;
       int64_t i = begin;
@@ -215,16 +222,18 @@ template <class A, class T>
 void ReduceBlocks(const ReducePlan& plan, const T* source, T* target, int64_t begin, int64_t end) {
   constexpr int64_t kBlock = 128;
   const int64_t inner = plan.kept.dims[plan.kept.rank - 1];
+  EndCheck check;
   while (begin < end) {
     const int64_t width = std::min({kBlock, end - begin, inner - begin % inner});
     A block[kBlock];
     const T* from = source + OffsetOf(plan.kept, begin);
-    ForEachOffset(plan.reduced, plan.reduced.rank, [&](int64_t offset) {
+    ForEachOffset(plan.reduced, plan.reduced.rank, width * kStepsOfElement, [&](int64_t offset) {
       const T* row = from + offset;
       for (int64_t i = 0; i < width; ++i) block[i].Add(row[i]);
     });
     for (int64_t i = 0; i < width; ++i) target[begin + i] = block[i].Finish(plan.reduced.count);
     begin += width;
+    if (check.Ends(StepsOf(plan.reduced.count, width))) return;
   }
 }
 
@@ -243,16 +252,16 @@ void ReduceWith(const ReducePlan& plan, const void* source, void* target, Thread
   pool.ParallelFor(plan.kept.count, plan.inner_is_reduced ? grain : std::max<int64_t>(grain, 32),
                    [&](int64_t begin, int64_t end) {
                      if (plan.inner_is_reduced)
-                       for (int64_t i = begin; i < end; ++i) {
+                       ForEachUntilEnd(begin, end, plan.reduced.count, [&](int64_t i) {
                          const T* first = from + OffsetOf(plan.kept, i);
                          if constexpr (kByRows<kOp, T>) {
                            if (LongRuns(plan)) {
                              to[i] = ReduceFloatRuns<kOp>(plan, first);
-                             continue;
+                             return;
                            }
                          }
                          to[i] = ReduceRuns<A, T>(plan, first);
-                       }
+                       });
                      else
                        ReduceBlocks<A, T>(plan, from, to, begin, end);
                    });

@@ -7,6 +7,7 @@
 #include "base/cancellation.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/linalg/rows.hpp"
+#include "kernels/parts.hpp"
 #include "kernels/reduce.hpp"
 #include "kernels/unary_float.hpp"
 
@@ -87,10 +88,14 @@ void LogSoftmaxRow(const T* from, T* to, int64_t count) {
   });
 }
 
+// So many columns are computed side by side.
+constexpr int64_t kSoftmaxBlock = 64;
+
 // Adjacent columns side by side; begin and end count columns of all outer positions.
 template <bool kLog, class T>
 void SoftmaxColumns(const AxisView& view, const T* source, T* target, int64_t begin, int64_t end) {
-  constexpr int64_t kBlock = 64;
+  constexpr int64_t kBlock = kSoftmaxBlock;
+  EndCheck columns;
   while (begin < end) {
     const int64_t column = begin % view.inner;
     const int64_t width = std::min({kBlock, end - begin, view.inner - column});
@@ -99,13 +104,16 @@ void SoftmaxColumns(const AxisView& view, const T* source, T* target, int64_t be
     T* to = target + base;
     T largest[kBlock], sum[kBlock];
     std::fill_n(largest, kBlock, -std::numeric_limits<T>::infinity());
-    for (int64_t k = 0; k < view.extent; ++k)
-      for (int64_t i = 0; i < width; ++i)
-        largest[i] = from[k * view.inner + i] > largest[i] ? from[k * view.inner + i] : largest[i];
+    InPartsOf(view.extent, width, [&](int64_t first, int64_t last) {
+      for (int64_t k = first; k < last; ++k)
+        for (int64_t i = 0; i < width; ++i)
+          largest[i] = from[k * view.inner + i] > largest[i] ? from[k * view.inner + i] : largest[i];
+    });
     // A long sum would lose small terms: it is divided into short ones.
     constexpr int64_t kTerms = 64;
     double total[kBlock] = {};
-    for (int64_t first = 0; first < view.extent; first += kTerms) {
+    EndCheck check;
+    for (int64_t first = 0; first < view.extent && !check.Ends(kTerms * width * 8); first += kTerms) {
       std::fill_n(sum, kBlock, T{0});
       for (int64_t k = first; k < std::min(first + kTerms, view.extent); ++k) {
         for (int64_t i = 0; i < width; ++i) {
@@ -117,21 +125,24 @@ void SoftmaxColumns(const AxisView& view, const T* source, T* target, int64_t be
       for (int64_t i = 0; i < width; ++i) total[i] += static_cast<double>(sum[i]);
     }
     for (int64_t i = 0; i < width; ++i) sum[i] = static_cast<T>(kLog ? std::log(total[i]) : 1 / total[i]);
-    for (int64_t k = 0; k < view.extent; ++k) {
-      for (int64_t i = 0; i < width; ++i) {
-        if constexpr (kLog)
-          to[k * view.inner + i] = from[k * view.inner + i] - largest[i] - sum[i];
-        else
-          to[k * view.inner + i] *= sum[i];
+    InPartsOf(view.extent, width, [&](int64_t first, int64_t last) {
+      for (int64_t k = first; k < last; ++k) {
+        for (int64_t i = 0; i < width; ++i) {
+          if constexpr (kLog)
+            to[k * view.inner + i] = from[k * view.inner + i] - largest[i] - sum[i];
+          else
+            to[k * view.inner + i] *= sum[i];
+        }
       }
-    }
+    });
     begin += width;
+    if (columns.Ends(StepsOf(view.extent, width))) return;
   }
 }
 
 template <class T>
 void HardmaxColumns(const AxisView& view, const T* source, T* target, int64_t begin, int64_t end) {
-  for (int64_t at = begin; at < end; ++at) {
+  ForEachUntilEnd(begin, end, view.extent, [&](int64_t at) {
     const int64_t base = at / view.inner * view.extent * view.inner + at % view.inner;
     const T* from = source + base;
     int64_t best = 0;
@@ -142,7 +153,7 @@ void HardmaxColumns(const AxisView& view, const T* source, T* target, int64_t be
     InParts(view.extent, kLongRow, [&](int64_t first, int64_t last) {
       for (int64_t k = first; k < last; ++k) target[base + k * view.inner] = k == best ? T{1} : T{0};
     });
-  }
+  });
 }
 
 template <class T>
@@ -150,14 +161,14 @@ void SoftmaxRange(SoftmaxOp op, const AxisView& view, const T* source, T* target
   if (op == SoftmaxOp::kHardmax) {
     HardmaxColumns(view, source, target, begin, end);
   } else if (view.inner == 1) {
-    for (int64_t at = begin; at < end; ++at) {
+    ForEachUntilEnd(begin, end, view.extent, [&](int64_t at) {
       const T* from = source + at * view.extent;
       T* to = target + at * view.extent;
       if (op == SoftmaxOp::kSoftmax)
         SoftmaxRow(from, to, view.extent);
       else
         LogSoftmaxRow(from, to, view.extent);
-    }
+    });
   } else if (op == SoftmaxOp::kSoftmax) {
     SoftmaxColumns<false>(view, source, target, begin, end);
   } else {
@@ -175,7 +186,8 @@ void CumulateRange(const AxisView& view, bool exclusive, bool reverse, const T* 
     return total + element;
   };
   const int64_t step = reverse ? -view.inner : view.inner;
-  constexpr int64_t kBlock = 64;
+  constexpr int64_t kBlock = kSoftmaxBlock;
+  EndCheck check;
   while (view.inner > 1 && begin < end) {  // adjacent columns side by side
     const int64_t column = begin % view.inner, width = std::min({kBlock, end - begin, view.inner - column});
     int64_t offset = begin / view.inner * view.extent * view.inner + column;
@@ -194,8 +206,9 @@ void CumulateRange(const AxisView& view, bool exclusive, bool reverse, const T* 
       }
     });
     begin += width;
+    if (check.Ends(StepsOf(view.extent, width))) return;
   }
-  for (int64_t at = begin; at < end; ++at) {
+  ForEachUntilEnd(begin, end, view.extent, [&](int64_t at) {
     int64_t offset = at / view.inner * view.extent * view.inner + at % view.inner;
     if (reverse) offset += (view.extent - 1) * view.inner;
     T total = kStart;
@@ -206,11 +219,11 @@ void CumulateRange(const AxisView& view, bool exclusive, bool reverse, const T* 
         total = next;
       }
     });
-  }
+  });
 }
 
 int64_t Grain(const AxisView& view, int64_t elements) {
-  return std::max<int64_t>(1, elements / std::max<int64_t>(view.extent, 1));
+  return std::max<int64_t>(std::min(view.inner, kSoftmaxBlock), elements / std::max<int64_t>(view.extent, 1));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "base/memory_budget.hpp"
 #include "kernels/convolution.hpp"
 #include "kernels/linalg/linalg.hpp"
+#include "kernels/parts.hpp"
 #include "kernels/slots.hpp"
 
 namespace deputy::host {
@@ -99,7 +100,15 @@ void ConvolveWinograd(const ConvolutionShape& shape, const float* x, const Packe
     share.y = y + image * args.filters * out_size;
     share.weights = weights.group(group, kPoints * args.filters * args.channels);
     share.bias = bias == nullptr ? nullptr : bias + group * args.filters;
-    linalg::ConvolveWinograd(share, static_cast<char*>(workspace) + static_cast<size_t>(slot) * shares.slot_bytes);
+    // Long ones in parts by filters, for each of which the inputs are transformed again.
+    constexpr int64_t kMostProducts = int64_t{1} << 28;
+    const int64_t products = StepsOf(kPoints * linalg::kRowBlock, share.tiles, args.channels);
+    const int64_t first = share.first_filter, most = std::max<int64_t>(1, kMostProducts / products) * linalg::kRowBlock;
+    InParts(share.filter_count, most, [&](int64_t begin, int64_t end) {
+      share.first_filter = first + begin;
+      share.filter_count = end - begin;
+      linalg::ConvolveWinograd(share, static_cast<char*>(workspace) + static_cast<size_t>(slot) * shares.slot_bytes);
+    });
   });
 }
 

@@ -20,6 +20,11 @@ import onnx_bytes
 DEPUTY = None
 
 
+def integers(values, shape, name):
+    """A TensorProto of int64."""
+    return onnx_bytes.integer_tensor(7, b"".join(value.to_bytes(8, "little") for value in values), shape, name)
+
+
 class Limits(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
@@ -93,6 +98,77 @@ class Limits(unittest.TestCase):
                 self.assertEqual(running.returncode, 5, error)
                 self.assertIn("node 'all' (Range): the run did not end in time", error)
                 self.assertLess(usage.ru_maxrss, 1 << 20, "kilobytes")
+
+    # One operator with at least ten seconds of work and a small output, behind constants that are filled in the run;
+    # unit/cpu/long_work_test.cpp has the others.
+    LONG_WORK = {
+        "MatMul of int64": ([(4096, 4096), (4096, 4096)], 7, "MatMul", {}),
+        "MatMul of uint32": ([(4096, 4096), (4096, 4096)], 12, "MatMul", {}),
+        "Gemm of int32": ([(4096, 4096), (4096, 4096)], 6, "Gemm", {"transB": 1}),
+        "Einsum of int64": ([(4096, 4096), (4096, 4096)], 7, "Einsum", {"equation": "ij,jk->ik"}),
+        "LpPool": ([(1, 1, 4096, 4096)], 1, "LpPool", {"kernel_shape": [2048, 2048], "p": 3}),
+    }
+
+    def processor_time(self, command, status):
+        """The seconds that a command takes of the processor: the machine may be busy, so that the clock tells little."""
+        command = [DEPUTY, *map(str, command), "--set", "cpu.threads=1"]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+                              env={"DEPUTY_CONFIG": "cpu-only", **os.environ}) as running:  # fmt: skip
+            error = running.stderr.read()
+            _, ended, usage = os.wait4(running.pid, 0)
+            running.returncode = os.waitstatus_to_exitcode(ended)
+        self.assertEqual(running.returncode, status, error)
+        return usage.ru_utime + usage.ru_stime, error
+
+    def ends_in_time(self, nodes, initializers, output=1, most=2):
+        """Runs the nodes, of which the last one, 'long', writes y, with a limit of a second."""
+        model = self.model(onnx_bytes.model(nodes, [], [onnx_bytes.chunk(1, "y") + onnx_bytes.chunk(2, onnx_bytes.chunk(
+            1, onnx_bytes.number(1, output)))], opset=20, initializers=initializers))  # fmt: skip
+        seconds, error = self.processor_time(["run", model, "--timeout", "1s"], status=5)
+        self.assertIn("the run did not end in time", error)
+        self.assertLess(seconds, most)
+
+    def test_R173_long_work_ends_in_time(self):
+        for name, (shapes, dtype, operator, attributes) in self.LONG_WORK.items():
+            with self.subTest(name):
+                nodes, initializers, inputs = [], [], []
+                for i, shape in enumerate(shapes):
+                    initializers.append(integers(shape, (len(shape),), f"shape{i}"))
+                    nodes.append(onnx_bytes.node("ConstantOfShape", [f"shape{i}"], [f"float{i}"]))
+                    inputs.append(f"float{i}" if dtype == 1 else f"x{i}")
+                    if dtype != 1:
+                        nodes.append(onnx_bytes.node("Cast", [f"float{i}"], [f"x{i}"], to=dtype))
+                nodes.append(onnx_bytes.node(operator, inputs, ["y"], "long", **attributes))
+                self.ends_in_time(nodes, initializers, dtype)
+
+    def test_R173_boxes_and_transforms_end_in_time(self):
+        boxes, count = 60000, integers([60000], (1,), "count")
+        shapes = [integers([1, boxes, 4], (3,), "of_boxes"), integers([1, 80, boxes], (3,), "of_scores")]
+        fill = [onnx_bytes.node("ConstantOfShape", [f"of_{name}"], [name]) for name in ("boxes", "scores")]
+        self.ends_in_time([*fill, onnx_bytes.node("NonMaxSuppression", ["boxes", "scores", "count"], ["y"], "long")],
+                          [*shapes, count], 7)  # fmt: skip
+        length = integers([1, 1000003, 1], (3,), "length")
+        self.ends_in_time([onnx_bytes.node("ConstantOfShape", ["length"], ["x"]),
+                           onnx_bytes.node("DFT", ["x"], ["y"], "long")], [length])  # fmt: skip
+
+    def test_R173_the_table_of_a_transform_is_memory_of_the_session(self):
+        shape, length = integers([1, 4, 1], (3,), "shape"), integers([(1 << 22) + 15], (), "n")
+        nodes = [onnx_bytes.node("ConstantOfShape", ["shape"], ["zeros"]),
+                 onnx_bytes.node("Add", ["zeros", "given"], ["x"]),
+                 onnx_bytes.node("DFT", ["x", "n"], ["y"], "long", onesided=1)]  # fmt: skip
+        model = self.model(onnx_bytes.model(nodes, [onnx_bytes.value_info("given", (1, 4, 1))],
+                                            [onnx_bytes.value_info("y", (1, (1 << 21) + 8, 2))], opset=20,
+                                            initializers=[shape, length]))  # fmt: skip
+        _, error = self.processor_time(["run", model, "--timeout", "2s", "--set=limits.memory=100MB"], status=5)
+        self.assertIn("exceed the memory limit", error)
+
+    def test_R173_folding_of_long_work_ends_in_time(self):
+        """A node takes two seconds at most before it is left to the run."""
+        values = [onnx_bytes.tensor([0.5] * 4096, (1, 1, 64, 64), "x"),
+                  onnx_bytes.tensor([0, 0, 63, 63], (1, 4), "regions"), integers([0], (1,), "images")]  # fmt: skip
+        node = onnx_bytes.node("RoiAlign", ["x", "regions", "images"], ["y"], "long", sampling_ratio=4096,
+                               output_height=16, output_width=16)  # fmt: skip
+        self.ends_in_time([node], values, most=4)
 
     def test_the_option_takes_the_place_of_the_configuration(self):
         config = self.config("timeout: 1us")

@@ -6,6 +6,7 @@
 #include "base/checked.hpp"
 #include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
+#include "kernels/parts.hpp"
 
 namespace deputy::host {
 namespace {
@@ -48,16 +49,19 @@ Status RunSuppression(const KernelArgs& args, bool centers) {
   int64_t* const order = lengths + lists;
   int64_t* const picks = order + how.boxes;
   int64_t total = 0;
-  for (int64_t list = 0; list < lists; ++list) {
+  ForEachUntilEnd(0, lists, StepsOf(how.boxes, 8), [&](int64_t list) {
     lengths[list] = SuppressOverlaps(how, boxes.data<float>() + list / classes * how.boxes * 4,
                                      scores.data<float>() + list * how.boxes, order, picks + list * how.limit);
     total += lengths[list];
-  }
+  });
+  // The lists that were left out have no length.
+  DEPUTY_RETURN_IF_ERROR(CheckComplete());
   const int64_t dims[] = {total, 3};
   DEPUTY_RETURN_IF_ERROR(args.allocator->Allocate(args.outputs[0], dims));
   DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), DType::kInt64, dims));
   int64_t* to = args.output(0).data<int64_t>();
-  for (int64_t list = 0; list < lists; ++list)
+  EndCheck check;
+  for (int64_t list = 0; list < lists && !check.Ends(4 * lengths[list]); ++list)
     for (int64_t i = 0; i < lengths[list]; ++i) {
       *to++ = list / classes;
       *to++ = list % classes;

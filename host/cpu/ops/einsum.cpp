@@ -13,6 +13,7 @@
 #include "cpu/ops/planned_kernel.hpp"
 #include "kernels/copy.hpp"
 #include "kernels/matrix_product.hpp"
+#include "kernels/parts.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {
@@ -96,7 +97,8 @@ class Contraction {
       return {};
     }
     pool_.ParallelFor(count, 1024 / std::max<int64_t>(terms, 1) + 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) to[i] = SumAt(from, Offset(from, order, i), AsSpan(summed), terms);
+      ForEachUntilEnd(begin, end, StepsOf(terms, kStepsOfTerm),
+                      [&](int64_t i) { to[i] = SumAt(from, Offset(from, order, i), AsSpan(summed), terms); });
     });
     return {};
   }
@@ -135,6 +137,8 @@ class Contraction {
   }
 
  private:
+  static constexpr int64_t kStepsOfTerm = 16;  // divisions, mostly
+
   int64_t Offset(const Operand<T>& operand, std::span<const int64_t> order, int64_t index) const {
     int64_t offset = 0;
     for (size_t i = order.size(); i-- > 0;) {
@@ -149,8 +153,10 @@ class Contraction {
     using Sum =
         typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::common_type<double>>::type;
     Sum sum = 0;  // integers wrap; a sum of floats would stop growing
-    for (int64_t term = 0; term < terms; ++term)
-      sum += static_cast<Sum>(from.data[offset + Offset(from, summed, term)]);
+    InPartsOf(terms, kStepsOfTerm, [&](int64_t begin, int64_t end) {
+      for (int64_t term = begin; term < end; ++term)
+        sum += static_cast<Sum>(from.data[offset + Offset(from, summed, term)]);
+    });
     return static_cast<T>(sum);
   }
 

@@ -12,6 +12,7 @@
 #include "graph/inference/windows.hpp"
 #include "kernels/columns.hpp"
 #include "kernels/copy.hpp"
+#include "kernels/parts.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {
@@ -134,6 +135,7 @@ class ColumnsToImage {
     const std::span<const int64_t> block(plan.block.data(), plan.block.size());
     const std::span<const int64_t> steps(plan.steps.data(), plan.window.rank);
     SmallDims tap(block.size(), 0);
+    EndCheck check;
     do {
       SmallDims at(block.size(), 0);
       do {
@@ -147,6 +149,7 @@ class ColumnsToImage {
         }
         if (inside) Add(target[offset], *from, truth);
         ++from;
+        if (check.Ends(8)) return;
       } while (Advance(steps, at));
     } while (Advance(block, tap));
   }
@@ -212,20 +215,21 @@ class Determinant {
 
   Status Compute(const Plan& plan, const KernelArgs& args, void* workspace) const {
     double* const matrix = static_cast<double*>(workspace);
-    for (int64_t i = 0; i < plan.count; ++i) {
+    ForEachUntilEnd(0, plan.count, StepsOf(plan.size + 1, plan.size + 1, plan.size + 1), [&](int64_t i) {
       const T* from = args.input(0).data<T>() + i * plan.size * plan.size;
-      for (int64_t j = 0; j < plan.size * plan.size; ++j) matrix[j] = static_cast<double>(from[j]);
+      InPartsOf(plan.size * plan.size, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t j = begin; j < end; ++j) matrix[j] = static_cast<double>(from[j]);
+      });
       args.output(0).data<T>()[i] = static_cast<T>(Eliminate(matrix, plan.size));
-    }
+    });
     return Status();
   }
 
  private:
   static double Eliminate(double* matrix, int64_t size) {
     double product = 1;
-    CancellationScope* const scope = CancellationScope::Current();
-    for (int64_t column = 0; column < size; ++column) {
-      if (scope != nullptr && scope->Ends()) return 0;
+    EndCheck check;
+    for (int64_t column = 0; column < size && !check.Ends(size); ++column) {
       int64_t pivot = column;
       for (int64_t row = column + 1; row < size; ++row)
         if (std::fabs(matrix[row * size + column]) > std::fabs(matrix[pivot * size + column])) pivot = row;
@@ -235,7 +239,7 @@ class Determinant {
         product = -product;
       }
       product *= matrix[column * size + column];
-      for (int64_t row = column + 1; row < size; ++row) {
+      for (int64_t row = column + 1; row < size && !check.Ends(size - column); ++row) {
         const double factor = matrix[row * size + column] / matrix[column * size + column];
         for (int64_t k = column; k < size; ++k) matrix[row * size + k] -= factor * matrix[column * size + k];
       }

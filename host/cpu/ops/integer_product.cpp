@@ -7,6 +7,7 @@
 #include "cpu/ops/quantized.hpp"
 #include "kernels/broadcast.hpp"
 #include "kernels/linalg/rows.hpp"
+#include "kernels/parts.hpp"
 #include "kernels/quantize.hpp"
 #include "tensor/shape.hpp"
 #include "tensor/small_dims.hpp"
@@ -181,16 +182,20 @@ void IntegerProduct::ComputeQuads(const ByteMatrices& a, const int32_t* start, i
     const uint32_t given = start == nullptr ? 0 : static_cast<uint32_t>(start[j]);
     sums[j] = static_cast<int32_t>(given - zero * static_cast<uint32_t>(column_sums[j]));
   }
-  for (int64_t i = 1; i < a_rows_; ++i) std::copy_n(sums, columns_, sums + i * columns_);
+  ForEachUntilEnd(1, a_rows_, columns_, [&](int64_t i) { std::copy_n(sums, columns_, sums + i * columns_); });
   BatchedProduct<Int8Quad> product = quads_;
   product.matrices.a = left;
   product.matrices.b = static_cast<const Int8Quad*>(packed_.quads.data());
   product.matrices.c = reinterpret_cast<Int8Quad*>(sums);
   MultiplyBatch(product, base + at.product, pool);
-  for (const QuadRest& part : packed_.rest)
-    for (int64_t i = 0; i < a_rows_; ++i)
+  constexpr int64_t kSteps = 8;  // of one rest for one row
+  ForEachUntilEnd(0, static_cast<int64_t>(packed_.rest.size()), StepsOf(a_rows_, kSteps), [&](int64_t rest) {
+    const QuadRest& part = packed_.rest[static_cast<size_t>(rest)];
+    ForEachUntilEnd(0, a_rows_, kSteps, [&](int64_t i) {
       linalg::AddQuads(part.quad, reinterpret_cast<const int32_t*>(left) + i * Quads(depth_) + part.step, 1, 1,
                        sums + i * columns_ + part.line);
+    });
+  });
 }
 
 Status IntegerProduct::Compute(const ByteMatrices& a, const ByteMatrices& b, const int32_t* start, int32_t* sums,
@@ -213,11 +218,12 @@ Status IntegerProduct::Compute(const ByteMatrices& a, const ByteMatrices& b, con
   product.matrices.c = reinterpret_cast<Int16Pair*>(sums);
   MultiplyBatch(product, base + at.product, pool);
   const int64_t rows = start == nullptr || columns_ == 0 ? 0 : ElementCount(product_.c_batch) * rows_;
-  for (int64_t i = 0; i < rows; ++i)
+  ForEachUntilEnd(0, rows, columns_, [&](int64_t i) {
     for (int64_t j = 0; j < columns_; ++j) {
       int32_t& sum = sums[i * columns_ + j];
       __builtin_add_overflow(sum, start[j], &sum);  // wraps, like the sums
     }
+  });
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include "cpu/ops/planned_kernel.hpp"
 #include "kernels/broadcast.hpp"
 #include "kernels/matrix_product.hpp"
+#include "kernels/parts.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {
@@ -172,7 +173,7 @@ class GeneralProduct {
     const int64_t column_stride = c.rank() >= 1 && c.dim(c.rank() - 1) != 1 ? 1 : 0;
     const int64_t row_stride = c.rank() == 2 && c.dim(0) != 1 ? c.dim(1) : 0;
     const T beta = Factor(attributes_.beta);
-    for (int64_t i = 0; i < product.m; ++i) {
+    ForEachUntilEnd(0, product.m, product.n, [&](int64_t i) {
       const T* from = c.data<T>() + i * row_stride;
       T* to = product.c + i * product.ldc;
       for (int64_t j = 0; j < product.n; ++j) {
@@ -183,7 +184,7 @@ class GeneralProduct {
           to[j] = beta * from[j * column_stride];
         }
       }
-    }
+    });
   }
 
   GemmAttributes attributes_;

@@ -6,6 +6,7 @@
 
 #include "cpu/ops/planned_kernel.hpp"
 #include "kernels/attention.hpp"
+#include "kernels/parts.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {
@@ -176,7 +177,8 @@ class GroupQuery {
       attention.sinks = at(plan.sinks);
     }
     const int64_t matrix = plan.capacity * size;
-    for (int64_t batch = 0; batch < plan.batch; ++batch) {
+    constexpr int64_t kStepsOfCall = 1 << 14;  // of a short one that finds that the run has ended
+    ForEachUntilEnd(0, plan.batch, kStepsOfCall, [&](int64_t batch) {
       AttentionShape& shape = attention.shape;
       shape = plan.largest;
       shape.keys = LengthOf(args, batch);
@@ -187,7 +189,7 @@ class GroupQuery {
       attention.target = {args.output(0).data<T>() + batch * plan.fresh * heads * size, 0, size, heads * size};
       attention.mask = MaskOf(args, plan, batch);
       Attend(attention, memory + plan.attention, args.pool);
-    }
+    });
     return {};
   }
 

@@ -6,6 +6,7 @@
 
 #include "cpu/kernel.hpp"
 #include "kernels/attention.hpp"
+#include "kernels/parts.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {
@@ -69,7 +70,7 @@ class ScoreBias {
     const int64_t matrix = queries_ * shape.keys;
     made.steps = {batch_ == 1 ? 0 : heads_ * matrix, heads_ == 1 ? 0 : matrix, queries_ == 1 ? 0 : shape.keys, 1};
     if (kind_ == MaskKind::kNothing) return made;
-    for (int64_t row = 0; row < batch_ * heads_ * queries_; ++row) {
+    ForEachUntilEnd(0, batch_ * heads_ * queries_, StepsOf(shape.keys, 8), [&](int64_t row) {
       const int64_t query = row % queries_, head = row / queries_ % heads_, batch = row / queries_ / heads_;
       T* const to = memory + row * shape.keys;
       const T* const from =
@@ -78,7 +79,7 @@ class ScoreBias {
               : nullptr;
       for (int64_t key = 0; key < shape.keys; ++key)
         to[key] = (from == nullptr ? T(0) : from[key]) + (Sees(mask, shape, batch, query, key) ? T(0) : filter);
-    }
+    });
     return made;
   }
 

@@ -11,6 +11,7 @@
 #include "kernels/cast.hpp"
 #include "kernels/copy.hpp"
 #include "kernels/matrix_product.hpp"
+#include "kernels/parts.hpp"
 #include "kernels/quantize.hpp"
 #include "tensor/shape.hpp"
 #include "tensor/small_dims.hpp"
@@ -237,11 +238,12 @@ Status AddIntegers(const ConstView& c, const IntegerProduct& product, int32_t* s
   const bool fits = c.rank() <= 2 && (step == 0 || c.dims().back() == product.columns()) &&
                     (c.rank() != 2 || c.dim(0) == 1 || c.dim(0) == product.rows()) && c.element_count() != 0;
   if (!fits) return Error(StatusCode::kInvalidArgument, "C {} does not broadcast to Y", ShapeToString(c.dims()));
-  for (int64_t i = 0; i < product.rows(); ++i)
+  ForEachUntilEnd(0, product.rows(), product.columns(), [&](int64_t i) {
     for (int64_t j = 0; j < product.columns(); ++j) {
       int32_t& sum = sums[i * product.columns() + j];
       __builtin_add_overflow(sum, c.data<int32_t>()[i * row_step + j * step], &sum);  // wraps, like the sums
     }
+  });
   return {};
 }
 

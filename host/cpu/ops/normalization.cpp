@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cpu/ops/planned_kernel.hpp"
+#include "kernels/parts.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {
@@ -62,11 +63,11 @@ class BatchNormalization {
     const ConstView scale = args.input(1), bias = args.input(2), mean = args.input(3), variance = args.input(4);
     T* factors = static_cast<T*>(workspace);
     T* offsets = factors + plan.shape.channels;
-    for (int64_t c = 0; c < plan.shape.channels; ++c) {
+    ForEachUntilEnd(0, plan.shape.channels, 16, [&](int64_t c) {
       const double factor = Element(scale, c) / std::sqrt(Element(variance, c) + static_cast<double>(epsilon_));
       factors[c] = static_cast<T>(factor);
       offsets[c] = static_cast<T>(Element(bias, c) - Element(mean, c) * factor);
-    }
+    });
     ScaleChannels(plan.shape, args.input(0).data<T>(), factors, offsets, args.output(0).data<T>(), args.pool);
     return Status();
   }
@@ -101,7 +102,7 @@ class BatchStatistics {
     T* factors = static_cast<T*>(workspace);
     T* offsets = factors + plan.shape.channels;
     const int64_t count = plan.shape.batch * plan.shape.size;
-    for (int64_t c = 0; c < plan.shape.channels; ++c) {
+    ForEachUntilEnd(0, plan.shape.channels, 2 * count + 16, [&](int64_t c) {
       const double mean = count == 0 ? 0 : Sum(plan.shape, x, c, 0, 1) / static_cast<double>(count);
       const double variance = count == 0 ? 0 : Sum(plan.shape, x, c, mean, 2) / static_cast<double>(count);
       const double factor = Element(scale, c) / std::sqrt(variance + static_cast<double>(epsilon_));
@@ -109,7 +110,7 @@ class BatchStatistics {
       offsets[c] = static_cast<T>(Element(bias, c) - mean * factor);
       Mix(args, 1, c, mean);
       Mix(args, 2, c, variance);
-    }
+    });
     ScaleChannels(plan.shape, x.data<T>(), factors, offsets, args.output(0).data<T>(), args.pool);
     return Status();
   }
@@ -118,13 +119,15 @@ class BatchStatistics {
   // Of (x - mean) to the power of 1 or 2, over a channel.
   static double Sum(const ChannelShape& shape, ConstView x, int64_t channel, double mean, int power) {
     double sum = 0;
-    for (int64_t n = 0; n < shape.batch; ++n) {
+    ForEachUntilEnd(0, shape.batch, shape.size, [&](int64_t n) {
       const T* from = x.data<T>() + (n * shape.channels + channel) * shape.size;
-      for (int64_t i = 0; i < shape.size; ++i) {
-        const double shifted = static_cast<double>(from[i]) - mean;
-        sum += power == 1 ? shifted : shifted * shifted;
-      }
-    }
+      InPartsOf(shape.size, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const double shifted = static_cast<double>(from[i]) - mean;
+          sum += power == 1 ? shifted : shifted * shifted;
+        }
+      });
+    });
     return sum;
   }
 
@@ -257,7 +260,7 @@ class LayerNormalizationOperation {
   static void Expand(ConstView parameter, std::span<const int64_t> row, T* target) {
     const std::span<const int64_t> dims = parameter.dims();
     const int64_t size = ElementCount(row);
-    for (int64_t i = 0; i < size; ++i) {
+    ForEachUntilEnd(0, size, 16, [&](int64_t i) {
       int64_t rest = i, stride = 1, offset = 0;
       for (size_t axis = 0; axis < std::min(row.size(), dims.size()); ++axis) {  // from the innermost
         const int64_t extent = row[row.size() - 1 - axis], own = dims[dims.size() - 1 - axis];
@@ -266,7 +269,7 @@ class LayerNormalizationOperation {
         rest /= extent;
       }
       target[i] = parameter.data<T>()[offset];
-    }
+    });
   }
 
   int64_t axis_;

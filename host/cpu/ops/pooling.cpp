@@ -8,6 +8,7 @@
 #include "base/cancellation.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "graph/inference/windows.hpp"
+#include "kernels/parts.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {
@@ -189,6 +190,7 @@ class NormPool {
     for (size_t axis = 0; axis < axes; ++axis) taps *= std::min(plan.window.axes[axis].kernel, plan.in[axis]);
     constexpr int64_t kGrainTaps = 4096, kMostTaps = 1 << 20;  // the latter between two checks whether the run ends
     args.pool.ParallelFor(plan.planes * to, kGrainTaps / taps + 1, [&](int64_t begin, int64_t end) {
+      EndCheck check;
       InParts(end - begin, std::max<int64_t>(1, kMostTaps / taps), [&](int64_t first, int64_t last) {
         for (int64_t i = begin + first; i < begin + last; ++i) {
           SpatialDims position = {};
@@ -197,7 +199,7 @@ class NormPool {
             rest /= plan.out[static_cast<size_t>(d)];
           }
           const T* plane = args.input(0).template data<T>() + i / to * from;
-          output[i] = static_cast<T>(RootOf(SumTaps(plan, position, 0, 0, plane), attributes_.p));
+          output[i] = static_cast<T>(RootOf(SumTaps(plan, position, 0, 0, plane, check), attributes_.p));
         }
       });
     });
@@ -206,14 +208,16 @@ class NormPool {
 
  private:
   // Over the taps inside the input, from the outermost axis inwards.
-  double SumTaps(const Plan& plan, const SpatialDims& position, size_t axis, int64_t offset, const T* plane) const {
+  double SumTaps(const Plan& plan, const SpatialDims& position, size_t axis, int64_t offset, const T* plane,
+                 EndCheck& check) const {
+    constexpr int64_t kStepsOfPower = 16;
     if (axis == plan.window.rank) return RaisedTo(static_cast<double>(plane[offset]), attributes_.p);
     const WindowAxis& window = plan.window.axes[axis];
     const TapRange taps = TapsInside(window, position[axis], plan.in[axis]);
     double sum = 0;
-    for (int64_t tap = taps.first; tap < taps.last; ++tap) {
+    for (int64_t tap = taps.first; tap < taps.last && !check.Ends(kStepsOfPower); ++tap) {
       const int64_t at = position[axis] * window.stride + tap * window.dilation - window.pad_begin;
-      sum += SumTaps(plan, position, axis + 1, offset * plan.in[axis] + at, plane);
+      sum += SumTaps(plan, position, axis + 1, offset * plan.in[axis] + at, plane, check);
     }
     return sum;
   }
@@ -242,7 +246,7 @@ class GlobalNormPool {
   }
 
   Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
-    for (int64_t i = 0; i < plan.planes; ++i) {
+    ForEachUntilEnd(0, plan.planes, StepsOf(plan.size + 1, 16), [&](int64_t i) {
       const T* plane = args.input(0).data<T>() + i * plan.size;
       double sum = 0;
       constexpr int64_t kPart = 1 << 18;
@@ -250,7 +254,7 @@ class GlobalNormPool {
         for (int64_t j = begin; j < end; ++j) sum += RaisedTo(static_cast<double>(plane[j]), p_);
       });
       args.output(0).data<T>()[i] = static_cast<T>(RootOf(sum, p_));
-    }
+    });
     return Status();
   }
 

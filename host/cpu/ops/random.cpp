@@ -13,6 +13,7 @@
 #include "cpu/ops/function_kernel.hpp"
 #include "kernels/cast.hpp"
 #include "kernels/dispatch.hpp"
+#include "kernels/parts.hpp"
 
 namespace deputy::host {
 namespace {
@@ -61,16 +62,14 @@ class Seed {
   std::optional<uint64_t> fixed_;
 };
 
-// Writes `count` numbers of draw() as elements of the output's type.
+// Writes numbers of draw(), each of which takes so many steps, as elements of the output's type.
+constexpr int64_t kStepsOfDraw = 64;
 template <class Draw>
-void Write(const MutableView& output, ConvertFunction convert, Draw draw) {
+void Write(const MutableView& output, ConvertFunction convert, int64_t steps, Draw draw) {
   const size_t size = SizeOf(output.dtype());
-  constexpr int64_t kPart = 1 << 12;  // a draw may read a long row
-  InParts(output.element_count(), kPart, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const double value = draw(i);
-      convert(&value, output.data<char>() + static_cast<size_t>(i) * size, 1);
-    }
+  ForEachUntilEnd(0, output.element_count(), steps, [&](int64_t i) {
+    const double value = draw(i);
+    convert(&value, output.data<char>() + static_cast<size_t>(i) * size, 1);
   });
 }
 
@@ -87,7 +86,7 @@ KernelResult MakeDraw(const KernelSpec& spec, Spread spread) {
   return KernelOf([convert, dtype, spread, seed = Seed(spec.primitive())](const KernelArgs& args) -> Status {
     DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), dtype, args.output(0).dims()));
     Numbers numbers = seed.Begin();
-    Write(args.output(0), convert, [&](int64_t) {
+    Write(args.output(0), convert, kStepsOfDraw, [&](int64_t) {
       if (spread.normal) return spread.first + spread.second * numbers.Normal();
       return spread.first + (spread.second - spread.first) * numbers.Uniform();
     });
@@ -105,9 +104,11 @@ KernelResult MakeUniform(const KernelSpec& spec) {
 }
 
 // The first class whose cumulative probability reaches `at`; weights are the exponentials of the row's elements.
+constexpr int64_t kStepsOfClass = 8;
 int64_t ClassAt(std::span<const double> row, double largest, double sum, double at) {
   double reached = 0;
-  for (size_t c = 0; c < row.size(); ++c) {
+  EndCheck check;
+  for (size_t c = 0; c < row.size() && !check.Ends(kStepsOfClass); ++c) {
     reached += std::exp(row[c] - largest);
     if (at * sum < reached) return static_cast<int64_t>(c);
   }
@@ -131,7 +132,7 @@ KernelResult MakeBernoulli(const KernelSpec& spec) {
     DEPUTY_ASSIGN_OR_RETURN(const size_t size, ElementBytes(input));
     DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), to, input.dims()));
     Numbers numbers = seed.Begin();
-    Write(args.output(0), convert, [&](int64_t i) {
+    Write(args.output(0), convert, kStepsOfDraw, [&](int64_t i) {
       double probability = 0;
       widen(input.data<char>() + static_cast<size_t>(i) * size, &probability, 1);
       return numbers.Uniform() < probability ? 1.0 : 0.0;
@@ -157,12 +158,15 @@ KernelResult MakeMultinomial(const KernelSpec& spec) {
     const std::span<double> row(static_cast<double*>(memory), static_cast<size_t>(classes));
     Numbers numbers = seed.Begin();
     double largest = 0, sum = 0;
-    Write(output, FindConvert(DType::kFloat64, output.dtype()), [&](int64_t i) {
+    const int64_t steps = StepsOf(classes, kStepsOfClass) + kStepsOfDraw;
+    Write(output, FindConvert(DType::kFloat64, output.dtype()), steps, [&](int64_t i) {
       if (i % output.dim(1) == 0) {
         widen(input.data<char>() + static_cast<size_t>(i / output.dim(1) * classes) * size, row.data(), classes);
         largest = *std::max_element(row.begin(), row.end());
         sum = 0;
-        for (const double value : row) sum += std::exp(value - largest);
+        InPartsOf(classes, kStepsOfClass, [&](int64_t begin, int64_t end) {
+          for (int64_t c = begin; c < end; ++c) sum += std::exp(row[static_cast<size_t>(c)] - largest);
+        });
       }
       return static_cast<double>(ClassAt(row, largest, sum, numbers.Uniform()));
     });

@@ -9,6 +9,7 @@
 #include "cpu/ops/planned_kernel.hpp"
 #include "kernels/cast.hpp"
 #include "kernels/indexing.hpp"
+#include "kernels/parts.hpp"
 #include "kernels/reduce.hpp"
 #include "tensor/shape.hpp"
 
@@ -181,9 +182,11 @@ class Loss {
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), dims, "the output"));
     if (args.output(1).present()) DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(1).dims(), scores.dims(), "log_prob"));
     const IndexList classes{target.data<void>(), target.element_count(), target.dtype()};
-    for (int64_t i = 0; i < classes.count; ++i)
+    EndCheck check;
+    for (int64_t i = 0; i < classes.count && !check.Ends(2); ++i)
       if (classes[i] != attributes_.ignored && (classes[i] < 0 || classes[i] >= plan.classes))
         return Error(StatusCode::kInvalidArgument, "class {} is outside [0, {}]", classes[i], plan.classes - 1);
+    DEPUTY_RETURN_IF_ERROR(CheckComplete());
     if (attributes_.softmax && !args.output(1).present())
       plan.workspace_bytes = static_cast<size_t>(plan.batch * plan.classes * plan.size) * sizeof(T);
     return plan;
@@ -203,7 +206,8 @@ class Loss {
     const bool each = attributes_.reduction == LossReduction::kNone;
     T* const y = args.output(0).data<T>();
     double sum = 0, weight_sum = 0;
-    for (int64_t i = 0; i < classes.count; ++i) {
+    EndCheck check;
+    for (int64_t i = 0; i < classes.count && !check.Ends(8); ++i) {
       const int64_t hit = classes[i];
       const bool ignored = hit == attributes_.ignored;
       double weight = 0, loss = 0;

@@ -9,6 +9,7 @@
 #include "cpu/ops/planned_kernel.hpp"
 #include "kernels/linalg/rows.hpp"
 #include "kernels/normalization.hpp"
+#include "kernels/parts.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {
@@ -63,7 +64,8 @@ class RootMeanSquare {
   Status Compute(const Plan& plan, const KernelArgs& args, void* workspace) const {
     const ConstView scale = args.input(1);
     T* const row = static_cast<T*>(workspace);
-    for (int64_t i = 0; i < plan.size; ++i) row[i] = static_cast<T>(WideElement(scale, OffsetIn(scale, plan.row, i)));
+    ForEachUntilEnd(0, plan.size, 16,
+                    [&](int64_t i) { row[i] = static_cast<T>(WideElement(scale, OffsetIn(scale, plan.row, i))); });
     RootMeanSquareNormalize(plan.rows, plan.size, static_cast<double>(epsilon_), args.input(0).data<T>(), row,
                             args.output(0).data<T>(), args.pool);
     return Status();

@@ -3,6 +3,7 @@
 // themselves.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <type_traits>
@@ -12,7 +13,9 @@
 #include "kernels/copy.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/grain.hpp"
+#include "kernels/parts.hpp"
 #include "kernels/reduce.hpp"
+#include "kernels/sort.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {
@@ -238,15 +241,20 @@ struct Slices {
   const T* data;
   int64_t outer, extent, inner;
 
-  // Negative, zero, positive. NaN is larger than all numbers, and equal to NaN.
+  int64_t steps() const { return StepsOf(std::max<int64_t>(1, outer), std::max<int64_t>(1, inner)); }
+  // Negative, zero, positive. NaN is larger than all numbers, and equal to NaN. Long slices are equal when the run
+  // ends.
   int Compare(int64_t a, int64_t b) const {
-    for (int64_t o = 0; o < outer; ++o)
+    EndCheck check;
+    for (int64_t o = 0; o < outer; ++o) {
       for (int64_t i = 0; i < inner; ++i) {
         const auto x = Comparable(data[(o * extent + a) * inner + i]);
         const auto y = Comparable(data[(o * extent + b) * inner + i]);
         if (x < y || (x == x && y != y)) return -1;
         if (y < x || (y == y && x != x)) return 1;
+        if (check.Ends(1)) return 0;
       }
+    }
     return 0;
   }
 };
@@ -263,11 +271,13 @@ struct Groups {
 template <class T>
 void Group(const Slices<T>& slices, bool sorted, Groups& groups) {
   std::iota(groups.order, groups.order + slices.extent, int64_t{0});
-  std::sort(groups.order, groups.order + slices.extent, [&](int64_t a, int64_t b) {
+  SortUntilEnd(groups.order, groups.order + slices.extent, slices.steps(), [&](int64_t a, int64_t b) {
     const int compared = slices.Compare(a, b);
     return compared != 0 ? compared < 0 : a < b;
   });
+  EndCheck check;
   for (int64_t i = 0; i < slices.extent; ++i) {
+    if (check.Ends(slices.steps())) return;
     if (i == 0 || slices.Compare(groups.order[i - 1], groups.order[i]) != 0) {
       groups.first[groups.count] = groups.order[i];
       groups.counts[groups.count++] = 0;
@@ -279,12 +289,16 @@ void Group(const Slices<T>& slices, bool sorted, Groups& groups) {
   // In the order of their first slices. The slices' order is no longer needed: its memory holds the new one.
   int64_t* const by_first = groups.order;
   std::iota(by_first, by_first + groups.count, int64_t{0});
-  std::sort(by_first, by_first + groups.count, [&](int64_t a, int64_t b) { return groups.first[a] < groups.first[b]; });
-  for (int64_t i = 0; i < slices.extent; ++i)
+  SortUntilEnd(by_first, by_first + groups.count, 1,
+               [&](int64_t a, int64_t b) { return groups.first[a] < groups.first[b]; });
+  constexpr int64_t kStepsOfSearch = 32;
+  for (int64_t i = 0; i < slices.extent; ++i) {
+    if (check.Ends(kStepsOfSearch)) return;
     groups.inverse[i] = std::lower_bound(by_first, by_first + groups.count, groups.first[groups.inverse[i]],
                                          [&](int64_t group, int64_t slice) { return groups.first[group] < slice; }) -
                         by_first;
-  std::sort(groups.first, groups.first + groups.count);
+  }
+  SortUntilEnd(groups.first, groups.first + groups.count, 1, std::less<>());
   std::fill_n(groups.counts, groups.count, 0);
   for (int64_t i = 0; i < slices.extent; ++i) ++groups.counts[groups.inverse[i]];
 }
@@ -318,6 +332,8 @@ Status RunUnique(const KernelArgs& args, std::optional<int64_t> named, bool sort
     Group(Slices<T>{input.data<T>(), outer, extent, inner}, sorted, groups);
   });
   if (!known) return Error(StatusCode::kNotSupported, "Unique of {} is not supported", NameOf(input.dtype()));
+  // Where the run ends first, the lists are incomplete: nothing may be read by them.
+  DEPUTY_RETURN_IF_ERROR(CheckComplete());
   if (args.output(0).present()) {
     dims[axis] = groups.count;
     DEPUTY_RETURN_IF_ERROR(args.allocator->Allocate(args.outputs[0], dims));

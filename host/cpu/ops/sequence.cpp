@@ -10,6 +10,7 @@
 #include "base/checked.hpp"
 #include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
+#include "kernels/parts.hpp"
 #include "tensor/held_value.hpp"
 #include "tensor/shape.hpp"
 
@@ -210,9 +211,11 @@ Status RunSequenceConcat(const KernelArgs& args, int64_t named_axis, bool stacks
   if (output == nullptr || output->byte_size == 0) return {};
   auto* to = static_cast<char*>(output->data);
   const auto outer = static_cast<size_t>(ElementCount(std::span<const int64_t>(joined).first(axis)));
+  EndCheck check;
   for (size_t o = 0; o < outer; ++o)
     for (const Tensor& element : elements) {
       const size_t bytes = element.byte_size() / outer;
+      if (check.Ends(static_cast<int64_t>(bytes / 16) + 16)) return {};
       CopyInParts(to, static_cast<const char*>(element.data()) + o * bytes, bytes);
       to += bytes;
     }

@@ -9,6 +9,7 @@
 #include "cpu/ops/planned_kernel.hpp"
 #include "kernels/cast.hpp"
 #include "kernels/fourier.hpp"
+#include "kernels/parts.hpp"
 #include "kernels/reduce.hpp"
 #include "tensor/shape.hpp"
 
@@ -24,12 +25,6 @@ Result<int64_t> ScalarAt(const KernelArgs& args, size_t input, const char* subje
     return Error(StatusCode::kInvalidArgument, "input '{}' must be a scalar number", subject);
   convert(view.data<char>(), &value, 1);
   return value;
-}
-
-// Lines after which a run may end.
-int64_t LinesInPart(int64_t length) {
-  constexpr int64_t kNumbers = 1 << 16;
-  return std::max<int64_t>(1, kNumbers / std::max<int64_t>(1, length));
 }
 
 struct TransformAttributes {
@@ -91,13 +86,14 @@ class FourierTransform {
       Read(plan, args.input(0).data<T>() + (outer * plan.from.extent * plan.from.inner + inner) * plan.numbers, line);
       Transform(plan.length, attributes_.inverse, line, memory);
       const int64_t parts = attributes_.inverse && attributes_.onesided ? 1 : 2;
-      T* to = args.output(0).data<T>() + (outer * plan.to.extent * plan.to.inner + inner) * parts;
-      for (int64_t k = 0; k < plan.to.extent; ++k, to += plan.to.inner * parts)
-        for (int64_t part = 0; part < parts; ++part) to[part] = static_cast<T>(line[2 * k + part]);
+      T* const target = args.output(0).data<T>() + (outer * plan.to.extent * plan.to.inner + inner) * parts;
+      InPartsOf(plan.to.extent, parts, [&](int64_t begin, int64_t end) {
+        T* to = target + begin * plan.to.inner * parts;
+        for (int64_t k = begin; k < end; ++k, to += plan.to.inner * parts)
+          for (int64_t part = 0; part < parts; ++part) to[part] = static_cast<T>(line[2 * k + part]);
+      });
     };
-    InParts(plan.from.outer * plan.from.inner, LinesInPart(plan.length), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) transform(i);
-    });
+    ForEachUntilEnd(0, plan.from.outer * plan.from.inner, FourierSteps(plan.length), transform);
     return Status();
   }
 
@@ -106,17 +102,22 @@ class FourierTransform {
   void Read(const Plan& plan, const T* from, double* line) const {
     const bool mirrored = attributes_.inverse && attributes_.onesided;
     const int64_t most = mirrored ? plan.length / 2 + 1 : plan.length;
-    std::fill_n(line, 2 * plan.length, 0.0);
-    for (int64_t n = 0; n < std::min(plan.from.extent, most); ++n) {
-      const T* number = from + n * plan.from.inner * plan.numbers;
-      line[2 * n] = static_cast<double>(number[0]);
-      if (plan.numbers == 2) line[2 * n + 1] = static_cast<double>(number[1]);
-    }
+    ZeroInParts(line, 2 * static_cast<size_t>(plan.length) * sizeof(double));
+    InPartsOf(std::min(plan.from.extent, most), 2, [&](int64_t begin, int64_t end) {
+      for (int64_t n = begin; n < end; ++n) {
+        const T* number = from + n * plan.from.inner * plan.numbers;
+        line[2 * n] = static_cast<double>(number[0]);
+        if (plan.numbers == 2) line[2 * n + 1] = static_cast<double>(number[1]);
+      }
+    });
     if (!mirrored) return;
-    for (int64_t n = plan.length / 2 + 1; n < plan.length; ++n) {
-      line[2 * n] = line[2 * (plan.length - n)];
-      line[2 * n + 1] = -line[2 * (plan.length - n) + 1];
-    }
+    const int64_t half = plan.length / 2 + 1;
+    InPartsOf(plan.length - half, 2, [&](int64_t begin, int64_t end) {
+      for (int64_t n = half + begin; n < half + end; ++n) {
+        line[2 * n] = line[2 * (plan.length - n)];
+        line[2 * n + 1] = -line[2 * (plan.length - n) + 1];
+      }
+    });
   }
 
   TransformAttributes attributes_;
@@ -165,21 +166,23 @@ class ShortTimeTransform {
     double* const memory = line + 2 * plan.length;
     PrepareFourier(plan.length, memory);
     const T* window = args.input(2).present() ? args.input(2).data<T>() : nullptr;
-    T* to = args.output(0).data<T>();
     const auto transform = [&](int64_t i) {
       const int64_t first = i / plan.frames * plan.samples + i % plan.frames * plan.step;
       const T* from = args.input(0).data<T>() + first * plan.numbers;
-      for (int64_t n = 0; n < plan.length; ++n) {
-        const double factor = window == nullptr ? 1.0 : static_cast<double>(window[n]);
-        line[2 * n] = static_cast<double>(from[n * plan.numbers]) * factor;
-        line[2 * n + 1] = plan.numbers == 2 ? static_cast<double>(from[n * plan.numbers + 1]) * factor : 0.0;
-      }
+      InPartsOf(plan.length, 2, [&](int64_t begin, int64_t end) {
+        for (int64_t n = begin; n < end; ++n) {
+          const double factor = window == nullptr ? 1.0 : static_cast<double>(window[n]);
+          line[2 * n] = static_cast<double>(from[n * plan.numbers]) * factor;
+          line[2 * n + 1] = plan.numbers == 2 ? static_cast<double>(from[n * plan.numbers + 1]) * factor : 0.0;
+        }
+      });
       Transform(plan.length, false, line, memory);
-      for (int64_t k = 0; k < 2 * plan.bins; ++k) *to++ = static_cast<T>(line[k]);
+      T* const to = args.output(0).data<T>() + i * 2 * plan.bins;
+      InPartsOf(2 * plan.bins, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t k = begin; k < end; ++k) to[k] = static_cast<T>(line[k]);
+      });
     };
-    InParts(plan.batch * plan.frames, LinesInPart(plan.length), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) transform(i);
-    });
+    ForEachUntilEnd(0, plan.batch * plan.frames, FourierSteps(plan.length), transform);
     return Status();
   }
 

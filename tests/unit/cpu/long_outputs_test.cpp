@@ -17,12 +17,11 @@
 #include "cpu/kernel.hpp"
 #include "graph/inference.hpp"
 #include "kernels/dispatch.hpp"
+#include "unit/cpu/long_cases.hpp"
 #include "unit/cpu/run_node.hpp"
 
 namespace deputy::host {
 namespace {
-
-using Dims = std::vector<int64_t>;
 
 constexpr size_t kGigabyte = size_t{1} << 30;
 constexpr size_t kMostTouched = size_t{96} << 20;  // of the gigabyte, by two threads, after the run has ended
@@ -47,48 +46,6 @@ void OnFault(int number, siginfo_t* info, void* context) {
   }
   if ((before_trap.sa_flags & SA_SIGINFO) != 0) return before_trap.sa_sigaction(number, info, context);
   signal(number, SIG_DFL);
-}
-
-class Mapping {
- public:
-  Mapping(size_t size, int access)
-      : size_(std::max<size_t>(size, 1)),
-        data_(static_cast<uint8_t*>(mmap(nullptr, size_, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
-  }
-  ~Mapping() { munmap(data_, size_); }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  uint8_t* data() const { return data_; }
-  size_t size() const { return size_; }
-  // Bytes of it that are in memory.
-  size_t touched() const {
-    const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE)), pages = (size_ + page - 1) / page;
-    std::vector<unsigned char> present(pages);
-    EXPECT_EQ(mincore(data_, size_, present.data()), 0);
-    return page * static_cast<size_t>(std::count_if(present.begin(), present.end(), [](auto in) { return in & 1; }));
-  }
-
- private:
-  const size_t size_;
-  uint8_t* const data_;
-};
-
-// Zeros that take no memory until they are written.
-Tensor Lazy(Shape shape, DType dtype = DType::kFloat32) {
-  const size_t bytes = ByteSize(dtype, shape).value();
-  const auto mapping = std::make_shared<Mapping>(bytes, PROT_READ);
-  return Tensor::Wrap(dtype, std::move(shape), mapping->data(), bytes, mapping).value();
-}
-template <class T>
-Tensor Of(std::vector<T> values) {
-  return TensorOf<T>({static_cast<int64_t>(values.size())}, values);
-}
-template <class T>
-Tensor One(T value) {
-  return TensorOf<T>({}, std::vector<T>{value});
-}
-Tensor Bools(std::vector<uint8_t> values) {
-  return TensorOf<uint8_t>({static_cast<int64_t>(values.size())}, values, DType::kBool);
 }
 
 struct Case {
@@ -190,8 +147,6 @@ TEST_P(LongOutputs, R173_AreNotFilledAfterTheRunHasEnded) {
   EXPECT_LE(allocator.touched(), kMostTouched);
 }
 
-PrimitiveBuilder Newest(const std::string& op) { return {"", op, InfoOf(FindOperator("", op))->newest()}; }
-
 const std::vector<std::string>& Unary() {
   static const std::vector<std::string> names = {"Abs",
                                                  "Acos",
@@ -277,63 +232,66 @@ std::vector<Case> Cases() {
   for (const char* op : {"And", "Or", "Xor"})
     add(op, Newest(op), {Lazy({kBytes}, DType::kBool), Zeros({1}, DType::kBool)});
   for (const char* op : {"BitwiseAnd", "BitwiseOr", "BitwiseXor", "Mod"})
-    add(op, Newest(op), {Lazy({kFloats}, DType::kInt32), Of<int32_t>({3})});
+    add(op, Newest(op), {Lazy({kFloats}, DType::kInt32), ListOf<int32_t>({3})});
   add("BitShift", Newest("BitShift").Set("direction", std::string("LEFT")),
-      {Lazy({kFloats}, DType::kUint32), Of<uint32_t>({3})});
+      {Lazy({kFloats}, DType::kUint32), ListOf<uint32_t>({3})});
   add("BitwiseNot", Newest("BitwiseNot"), {Lazy({kFloats}, DType::kInt32)});
   add("Not", Newest("Not"), {Lazy({kBytes}, DType::kBool)});
   add("IsNaN", Newest("IsNaN"), {Lazy({kBytes})});
   add("IsInf", Newest("IsInf"), {Lazy({kBytes})});
   add("Where", Newest("Where"), {Zeros({1}, DType::kBool), row, one});
   add("Where_outer", Newest("Where"), {Zeros({1 << 14, 1}, DType::kBool), Zeros({1, 1 << 14}), one});
-  add("Dropout_mask", Newest("Dropout"), {Lazy({kBytes / 2}, DType::kFloat16), One<float>(0), Bools({0})}, 2, 1);
+  add("Dropout_mask", Newest("Dropout"), {Lazy({kBytes / 2}, DType::kFloat16), ScalarOf<float>(0), TruthsOf({0})}, 2,
+      1);
   cases.back().inputs[2] = TensorOf<uint8_t>({}, std::vector<uint8_t>{0}, DType::kBool);
 
   // Made of shapes and scalars.
-  add("Range", Newest("Range"), {One<float>(0), One<float>(1e9f), One<float>(1)});
-  add("Range_int64", Newest("Range"), {One<int64_t>(0), One<int64_t>(kFloats / 2), One<int64_t>(1)});
-  add("ConstantOfShape", Newest("ConstantOfShape"), {Of<int64_t>({kFloats})});
+  add("Range", Newest("Range"), {ScalarOf<float>(0), ScalarOf<float>(1e9f), ScalarOf<float>(1)});
+  add("Range_int64", Newest("Range"), {ScalarOf<int64_t>(0), ScalarOf<int64_t>(kFloats / 2), ScalarOf<int64_t>(1)});
+  add("ConstantOfShape", Newest("ConstantOfShape"), {ListOf<int64_t>({kFloats})});
   add("ConstantOfShape_ones", Newest("ConstantOfShape").Set("value", TensorOf<float>({1}, {1.5f})),
-      {Of<int64_t>({1 << 14, 1 << 14})});
+      {ListOf<int64_t>({1 << 14, 1 << 14})});
   add("EyeLike", Newest("EyeLike"), {Lazy({1 << 14, 1 << 14})});
   add("EyeLike_wide", Newest("EyeLike"), {Lazy({1, kFloats})});
   for (const char* op : {"RandomNormal", "RandomUniform"}) add(op, Newest(op).Set("shape", Dims{kFloats}), {});
   for (const char* op : {"RandomNormalLike", "RandomUniformLike", "Bernoulli"}) add(op, Newest(op), {row});
   add("Multinomial", Newest("Multinomial").Set("sample_size", kFloats), {Zeros({1, 4})});
-  for (const char* op : {"HannWindow", "HammingWindow", "BlackmanWindow"}) add(op, Newest(op), {One<int64_t>(kFloats)});
+  for (const char* op : {"HannWindow", "HammingWindow", "BlackmanWindow"})
+    add(op, Newest(op), {ScalarOf<int64_t>(kFloats)});
   add("MelWeightMatrix", Newest("MelWeightMatrix"),
-      {One<int64_t>(16), One<int64_t>(kFloats / 8), One<int64_t>(8000), One<float>(0), One<float>(4000)});
+      {ScalarOf<int64_t>(16), ScalarOf<int64_t>(kFloats / 8), ScalarOf<int64_t>(8000), ScalarOf<float>(0),
+       ScalarOf<float>(4000)});
 
   // Larger than their inputs.
-  add("Expand", Newest("Expand"), {one, Of<int64_t>({kFloats})});
-  add("Expand_rows", Newest("Expand"), {Zeros({1, 1000}), Of<int64_t>({kFloats / 1000, 1000})});
-  add("Expand_columns", Newest("Expand"), {Zeros({4, 1}), Of<int64_t>({4, kFloats / 4})});
-  add("Tile", Newest("Tile"), {Zeros({1000}), Of<int64_t>({kFloats / 1000})});
-  add("Tile_one", Newest("Tile"), {one, Of<int64_t>({kFloats})});
-  add("Tile_long", Newest("Tile"), {Lazy({1, kFloats / 8}), Of<int64_t>({8, 1})});
-  add("Pad", Newest("Pad"), {one, Of<int64_t>({kFloats / 2, kFloats / 2})});
-  add("Pad_rows", Newest("Pad"), {Zeros({1, 1}), Of<int64_t>({0, 1 << 14, 0, 1 << 14})});
-  cases.back().inputs[1] = Of<int64_t>({1 << 13, 1 << 13, 1 << 13, 1 << 13});
+  add("Expand", Newest("Expand"), {one, ListOf<int64_t>({kFloats})});
+  add("Expand_rows", Newest("Expand"), {Zeros({1, 1000}), ListOf<int64_t>({kFloats / 1000, 1000})});
+  add("Expand_columns", Newest("Expand"), {Zeros({4, 1}), ListOf<int64_t>({4, kFloats / 4})});
+  add("Tile", Newest("Tile"), {Zeros({1000}), ListOf<int64_t>({kFloats / 1000})});
+  add("Tile_one", Newest("Tile"), {one, ListOf<int64_t>({kFloats})});
+  add("Tile_long", Newest("Tile"), {Lazy({1, kFloats / 8}), ListOf<int64_t>({8, 1})});
+  add("Pad", Newest("Pad"), {one, ListOf<int64_t>({kFloats / 2, kFloats / 2})});
+  add("Pad_rows", Newest("Pad"), {Zeros({1, 1}), ListOf<int64_t>({0, 1 << 14, 0, 1 << 14})});
+  cases.back().inputs[1] = ListOf<int64_t>({1 << 13, 1 << 13, 1 << 13, 1 << 13});
   for (const char* mode : {"edge", "wrap", "reflect"}) {
     add(std::string("Pad_") + mode, Newest("Pad").Set("mode", std::string(mode)),
-        {Zeros({2, 4}), Of<int64_t>({0, 0, (1 << 15) - 2, (1 << 13) - 4})});
+        {Zeros({2, 4}), ListOf<int64_t>({0, 0, (1 << 15) - 2, (1 << 13) - 4})});
     add(std::string("Pad_long_") + mode, Newest("Pad").Set("mode", std::string(mode)),
-        {Zeros({4}), Of<int64_t>({0, kFloats / 2})});
+        {Zeros({4}), ListOf<int64_t>({0, kFloats / 2})});
   }
   for (const char* mode : {"nearest", "linear", "cubic"}) {
     add(std::string("Resize_") + mode, Newest("Resize").Set("mode", std::string(mode)),
-        {Zeros({1, 1, 16, 16}), Tensor(), Tensor(), Of<int64_t>({1, 1, 1 << 14, 1 << 14})});
+        {Zeros({1, 1, 16, 16}), Tensor(), Tensor(), ListOf<int64_t>({1, 1, 1 << 14, 1 << 14})});
     add(std::string("Resize_rows_") + mode, Newest("Resize").Set("mode", std::string(mode)),
-        {Lazy({1, 1, 4, kFloats / 64}), Tensor(), Tensor(), Of<int64_t>({1, 1, 64, kFloats / 64})});
+        {Lazy({1, 1, 4, kFloats / 64}), Tensor(), Tensor(), ListOf<int64_t>({1, 1, 64, kFloats / 64})});
   }
-  add("Resize_long", Newest("Resize"), {Zeros({1, 4}), Tensor(), Tensor(), Of<int64_t>({1, kFloats / 2})});
+  add("Resize_long", Newest("Resize"), {Zeros({1, 4}), Tensor(), Tensor(), ListOf<int64_t>({1, kFloats / 2})});
   add("Resize_crop", Newest("Resize").Set("coordinate_transformation_mode", std::string("tf_crop_and_resize")),
-      {Zeros({16, 16}), Of<float>({0, 0, 2, 2}), Tensor(), Of<int64_t>({1 << 14, 1 << 14})});
-  add("Upsample", PrimitiveBuilder("", "Upsample", 9), {Zeros({1, 1, 16, 16}), Of<float>({1, 1, 1024, 1024})});
-  add("OneHot", Newest("OneHot"), {Lazy({1 << 14}, DType::kInt64), One<int64_t>(1 << 14), Of<float>({0, 1})});
-  add("OneHot_long", Newest("OneHot"), {Lazy({1}, DType::kInt64), One<int64_t>(kFloats), Of<float>({0, 1})});
-  add("CenterCropPad", Newest("CenterCropPad"), {Zeros({4, 4}), Of<int64_t>({1 << 14, 1 << 14})});
-  add("Col2Im", Newest("Col2Im"), {Zeros({1, 1, 1}), Of<int64_t>({1 << 14, 1 << 14}), Of<int64_t>({1, 1})});
+      {Zeros({16, 16}), ListOf<float>({0, 0, 2, 2}), Tensor(), ListOf<int64_t>({1 << 14, 1 << 14})});
+  add("Upsample", PrimitiveBuilder("", "Upsample", 9), {Zeros({1, 1, 16, 16}), ListOf<float>({1, 1, 1024, 1024})});
+  add("OneHot", Newest("OneHot"), {Lazy({1 << 14}, DType::kInt64), ScalarOf<int64_t>(1 << 14), ListOf<float>({0, 1})});
+  add("OneHot_long", Newest("OneHot"), {Lazy({1}, DType::kInt64), ScalarOf<int64_t>(kFloats), ListOf<float>({0, 1})});
+  add("CenterCropPad", Newest("CenterCropPad"), {Zeros({4, 4}), ListOf<int64_t>({1 << 14, 1 << 14})});
+  add("Col2Im", Newest("Col2Im"), {Zeros({1, 1, 1}), ListOf<int64_t>({1 << 14, 1 << 14}), ListOf<int64_t>({1, 1})});
   cases.back().node.Set("strides", Dims{1 << 14, 1 << 14});
   add("MaxUnpool",
       Newest("MaxUnpool").Set("kernel_shape", Dims{1 << 13, 1 << 13}).Set("strides", Dims{1 << 13, 1 << 13}),
@@ -346,7 +304,7 @@ std::vector<Case> Cases() {
   add("MatMulInteger", Newest("MatMulInteger"),
       {Zeros({1 << 14, 1}, DType::kUint8), Zeros({1, 1 << 14}, DType::kUint8)});
   add("GridSample", Newest("GridSample"), {Zeros({1, 8, 4, 4}), Lazy({1, 1 << 12, 1 << 13, 2})});
-  add("AffineGrid", Newest("AffineGrid"), {Zeros({1, 2, 3}), Of<int64_t>({1, 1, 1 << 13, 1 << 14})});
+  add("AffineGrid", Newest("AffineGrid"), {Zeros({1, 2, 3}), ListOf<int64_t>({1, 1, 1 << 13, 1 << 14})});
   add("RoiAlign", Newest("RoiAlign").Set("output_height", int64_t{1 << 12}).Set("output_width", int64_t{1 << 12}),
       {Zeros({1, 1, 4, 4}), Zeros({16, 4}), Zeros({16}, DType::kInt64)});
   add("MaxRoiPool", Newest("MaxRoiPool").Set("pooled_shape", Dims{1 << 12, 1 << 12}),
@@ -355,19 +313,19 @@ std::vector<Case> Cases() {
   // Moved.
   add("Concat", Newest("Concat").Set("axis", int64_t{0}), {Lazy({kFloats / 2}), Lazy({kFloats / 2})});
   add("Concat_columns", Newest("Concat").Set("axis", int64_t{1}), {Lazy({1000, 1 << 17}), Lazy({1000, 1 << 17})});
-  add("Split", Newest("Split").Set("axis", int64_t{1}), {Lazy({2, kFloats}), Of<int64_t>({kFloats / 2, kFloats / 2})},
-      2);
-  add("Slice", Newest("Slice"), {Lazy({kFloats + 8}), Of<int64_t>({8}), Of<int64_t>({kFloats + 8})});
+  add("Split", Newest("Split").Set("axis", int64_t{1}),
+      {Lazy({2, kFloats}), ListOf<int64_t>({kFloats / 2, kFloats / 2})}, 2);
+  add("Slice", Newest("Slice"), {Lazy({kFloats + 8}), ListOf<int64_t>({8}), ListOf<int64_t>({kFloats + 8})});
   add("Slice_backwards", Newest("Slice"),
-      {row, Of<int64_t>({-1}), Of<int64_t>({INT64_MIN}), Of<int64_t>({0}), Of<int64_t>({-1})});
+      {row, ListOf<int64_t>({-1}), ListOf<int64_t>({INT64_MIN}), ListOf<int64_t>({0}), ListOf<int64_t>({-1})});
   add("Transpose", Newest("Transpose").Set("perm", Dims{1, 0}), {Lazy({1 << 14, 1 << 14})});
   add("Transpose_pairs", Newest("Transpose").Set("perm", Dims{1, 0}), {Lazy({kFloats / 2, 2})});
   add("Transpose_long", Newest("Transpose").Set("perm", Dims{1, 0}), {Lazy({3, kFloats / 4})});
   add("SpaceToDepth", Newest("SpaceToDepth").Set("blocksize", int64_t{4}), {Lazy({1, 4, 1 << 13, 1 << 13})});
   add("DepthToSpace", Newest("DepthToSpace").Set("blocksize", int64_t{4}), {Lazy({1, 64, 1 << 11, 1 << 11})});
-  add("Reshape", Newest("Reshape"), {row, Of<int64_t>({16, -1})});
-  add("Squeeze", Newest("Squeeze"), {Lazy({1, kFloats}), Of<int64_t>({0})});
-  add("Unsqueeze", Newest("Unsqueeze"), {row, Of<int64_t>({0})});
+  add("Reshape", Newest("Reshape"), {row, ListOf<int64_t>({16, -1})});
+  add("Squeeze", Newest("Squeeze"), {Lazy({1, kFloats}), ListOf<int64_t>({0})});
+  add("Unsqueeze", Newest("Unsqueeze"), {row, ListOf<int64_t>({0})});
   add("Trilu", Newest("Trilu"), {Lazy({1 << 14, 1 << 14})});
   add("Trilu_wide", Newest("Trilu"), {Lazy({2, kFloats / 2})});
   add("Trilu_lower", Newest("Trilu").Set("upper", int64_t{0}), {Lazy({2, kFloats / 2})});
@@ -382,12 +340,12 @@ std::vector<Case> Cases() {
   add("ScatterElements", Newest("ScatterElements"), {row, Zeros({1}, DType::kInt64), one});
   add("ScatterND", Newest("ScatterND"), {row, Zeros({1, 1}, DType::kInt64), one});
   add("ScatterND_long", Newest("ScatterND"), {matrix, Zeros({1, 1}, DType::kInt64), Lazy({1, kFloats / 16})});
-  add("Compress", Newest("Compress").Set("axis", int64_t{0}), {Lazy({4, kFloats / 4}), Bools({1, 1, 1, 1})});
-  add("ReverseSequence", Newest("ReverseSequence"), {Lazy({4, 4, kFloats / 16}), Of<int64_t>({4, 4, 4, 4})});
-  add("ReverseSequence_short", Newest("ReverseSequence"), {Lazy({kFloats / 4, 4}), Of<int64_t>({9, 9, 9, 9})});
-  add("CumSum", Newest("CumSum"), {row, One<int64_t>(0)});
-  add("CumSum_rows", Newest("CumSum"), {matrix, One<int64_t>(0)});
-  add("CumProd", Newest("CumProd"), {row, One<int64_t>(0)});
+  add("Compress", Newest("Compress").Set("axis", int64_t{0}), {Lazy({4, kFloats / 4}), TruthsOf({1, 1, 1, 1})});
+  add("ReverseSequence", Newest("ReverseSequence"), {Lazy({4, 4, kFloats / 16}), ListOf<int64_t>({4, 4, 4, 4})});
+  add("ReverseSequence_short", Newest("ReverseSequence"), {Lazy({kFloats / 4, 4}), ListOf<int64_t>({9, 9, 9, 9})});
+  add("CumSum", Newest("CumSum"), {row, ScalarOf<int64_t>(0)});
+  add("CumSum_rows", Newest("CumSum"), {matrix, ScalarOf<int64_t>(0)});
+  add("CumProd", Newest("CumProd"), {row, ScalarOf<int64_t>(0)});
   add("BitCast", Newest("BitCast").Set("to", static_cast<int64_t>(DType::kInt32)), {row});
   add("BitCast_bool", Newest("BitCast").Set("to", static_cast<int64_t>(DType::kBool)), {Lazy({kBytes}, DType::kUint8)});
   add("Swish", Newest("Swish"), {row});
@@ -395,17 +353,22 @@ std::vector<Case> Cases() {
   add("TensorScatter", Newest("TensorScatter").Set("axis", int64_t{1}), {Lazy({1, kFloats}), Zeros({1, 1})});
   add("TensorScatter_long", Newest("TensorScatter").Set("axis", int64_t{1}), {Lazy({1, kFloats}), Lazy({1, kFloats})});
   add("CausalConvWithState", Newest("CausalConvWithState"), {Lazy({1, 1, kFloats}), Zeros({1, 1, 4})});
-  add("TopK", Newest("TopK"), {Lazy({1 << 24, 8}), Of<int64_t>({8})}, 2);
+  add("TopK", Newest("TopK"), {Lazy({1 << 24, 8}), ListOf<int64_t>({8})}, 2);
   add("Cast", Newest("Cast").Set("to", static_cast<int64_t>(DType::kInt32)), {row});
   add("Cast_packed", Newest("Cast").Set("to", static_cast<int64_t>(DType::kInt4)), {Lazy({2 * kBytes}, DType::kUint8)});
   add("CastLike", Newest("CastLike"), {row, Zeros({1}, DType::kInt32)});
-  add("QuantizeLinear", Newest("QuantizeLinear"), {Lazy({kBytes}), One<float>(1), One<uint8_t>(0)});
-  add("DequantizeLinear", Newest("DequantizeLinear"), {Lazy({kFloats}, DType::kUint8), One<float>(1)});
+  add("QuantizeLinear", Newest("QuantizeLinear"), {Lazy({kBytes}), ScalarOf<float>(1), ScalarOf<uint8_t>(0)});
+  add("DequantizeLinear", Newest("DequantizeLinear"), {Lazy({kFloats}, DType::kUint8), ScalarOf<float>(1)});
   add("DynamicQuantizeLinear", Newest("DynamicQuantizeLinear"), {Lazy({kBytes})}, 3);
-  add("ReduceSum", Newest("ReduceSum"), {Lazy({kFloats, 1}), Of<int64_t>({1})});
-  add("ReduceMax_columns", Newest("ReduceMax"), {Lazy({1, kFloats}), Of<int64_t>({0})});
-  add("ReduceSum_empty", Newest("ReduceSum"), {Lazy({kFloats, 0}), Of<int64_t>({1})});
+  add("ReduceSum", Newest("ReduceSum"), {Lazy({kFloats, 1}), ListOf<int64_t>({1})});
+  add("ReduceMax_columns", Newest("ReduceMax"), {Lazy({1, kFloats}), ListOf<int64_t>({0})});
+  add("ReduceSum_empty", Newest("ReduceSum"), {Lazy({kFloats, 0}), ListOf<int64_t>({1})});
   add("ArgMax", Newest("ArgMax").Set("axis", int64_t{0}), {Lazy({1, kFloats / 2})});
+
+  // A product of a column and a row, and one of integers with C.
+  add("MatMul_int32", Newest("MatMul"), {Lazy({1 << 14, 1}, DType::kInt32), Lazy({1, 1 << 14}, DType::kInt32)});
+  add("Gemm_int32", Newest("Gemm"),
+      {Lazy({1 << 14, 1}, DType::kInt32), Lazy({1, 1 << 14}, DType::kInt32), Zeros({1}, DType::kInt32)});
 
   // Computed plane by plane and row by row.
   add("MaxPool", Newest("MaxPool").Set("kernel_shape", Dims{1, 1}), {Lazy({1, 1, 1 << 14, 1 << 14})});
@@ -432,4 +395,11 @@ std::string NameOfCase(const testing::TestParamInfo<Case>& one) { return one.par
 INSTANTIATE_TEST_SUITE_P(Operators, LongOutputs, testing::ValuesIn(Cases()), NameOfCase);
 
 }  // namespace
+
+std::set<OpKind> OperatorsWithLongOutputs() {
+  std::set<OpKind> kinds;
+  for (const Case& one : Cases()) kinds.insert(OperatorOf(one.node));
+  return kinds;
+}
+
 }  // namespace deputy::host

@@ -1,0 +1,65 @@
+// Long loops inside one range of the thread pool: how often they look whether the run has ended.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/cancellation.hpp"
+#include "base/status.hpp"
+
+namespace deputy::host {
+
+// Elementary steps of a loop, of a nanosecond or a few each, between two checks whether the run ends.
+inline constexpr int64_t kStepsOfPart = int64_t{1} << 22;
+
+// Counts the steps of loops, and looks whether the run ends after every kStepsOfPart of them.
+class EndCheck {
+ public:
+  // True when the run has ended, after `steps` more; what the loop has not done yet is then left out.
+  bool Ends(int64_t steps) {
+    if (steps < left_) {
+      left_ -= steps;
+      return ended_;
+    }
+    left_ = kStepsOfPart;
+    CancellationScope* const scope = CancellationScope::Current();
+    return ended_ = scope != nullptr && scope->Ends();
+  }
+  // What Ends found last.
+  bool ended() const { return ended_; }
+
+ private:
+  int64_t left_ = kStepsOfPart;
+  bool ended_ = false;
+};
+
+// kCancelled after the run has ended on this thread: what a kernel has collected may be incomplete, and no address may
+// be computed from it.
+inline Status CheckComplete() {
+  const CancellationScope* const scope = CancellationScope::Current();
+  return scope != nullptr && scope->stopped() ? Error(StatusCode::kCancelled, "the run has ended") : Status();
+}
+
+// The product of non-negative numbers; the largest number where it overflows.
+inline int64_t StepsOf(int64_t a, int64_t b, int64_t c = 1) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) || __builtin_mul_overflow(product, c, &product) ? INT64_MAX : product;
+}
+
+// Calls fn(i) for begin <= i < end, each of which takes so many steps, until the run ends.
+template <class F>
+void ForEachUntilEnd(int64_t begin, int64_t end, int64_t steps, F&& fn) {
+  EndCheck check;
+  for (int64_t i = begin; i < end; ++i) {
+    fn(i);
+    if (check.Ends(steps)) return;
+  }
+}
+
+// InParts for items of so many steps.
+template <class F>
+void InPartsOf(int64_t count, int64_t steps, F&& fn) {
+  InParts(count, std::max<int64_t>(1, kStepsOfPart / std::max<int64_t>(1, steps)), fn);
+}
+
+}  // namespace deputy::host
