@@ -145,8 +145,8 @@ class AttentionOperation {
     if (!lengths.present()) return {};
     DEPUTY_RETURN_IF_ERROR(CheckTyped(lengths, DType::kInt64));
     DEPUTY_RETURN_IF_ERROR(CheckDims(lengths.dims(), {&shape.batch, 1}, "nonpad_kv_seqlen"));
-    if (args.input(4).present() || args.output(1).present() || args.output(2).present())
-      return Error(StatusCode::kInvalidArgument, "nonpad_kv_seqlen cannot be combined with past or present keys");
+    if (args.input(4).present())
+      return Error(StatusCode::kInvalidArgument, "nonpad_kv_seqlen cannot be combined with past_key and past_value");
     for (const int64_t length : lengths.values<int64_t>())
       if (length < 0 || length > shape.keys)
         return Error(StatusCode::kInvalidArgument, "nonpad_kv_seqlen has the value {}, expected 0 to {}", length,
