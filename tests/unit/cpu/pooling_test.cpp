@@ -145,7 +145,7 @@ TEST(GlobalPoolOnCpu, NothingToPoolIsRefused) {
                        {Tensor::Allocate(DType::kFloat32, {1, 2, 0}).value()})
                 .status()
                 .code(),
-            StatusCode::kInvalidArgument);
+            StatusCode::kModel);
 }
 
 // As in Max and ReduceMax: by vectors and by rows, at every place of a window, with and without indices.

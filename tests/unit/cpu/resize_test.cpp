@@ -90,7 +90,7 @@ TEST(Resize, ScaleThatIsNoNumberIsRefused) {
 TEST(Resize, ScalesForOtherAxesAreRefused) {
   const Result<std::vector<Tensor>> out =
       TryRunNode(MakeResize, Resize("linear"), {Line(), kNoInput, TensorOf<float>({2}, {1, 2})});
-  EXPECT_EQ(out.status().message(), "got 2 scales for 1 axes");
+  EXPECT_EQ(out.status().message(), "input 'scales' has shape [2], expected 1 element");
 }
 
 TEST(Resize, ExtrapolationForADTypeThatIsOnlyStoredIsRefused) {

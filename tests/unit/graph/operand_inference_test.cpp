@@ -304,6 +304,15 @@ TEST(OperandInference, R207_PoolsOfNgramsThatDoNotFitAreRefused) {
             "min_gram_length 1 and max_gram_length 3 with max_skip_count 0 do not match 2 ngram_counts");
 }
 
+TEST(OperandInference, R207_TooFewActivationsAreRefused) {
+  const auto lstm = [](std::vector<std::string> names) {
+    return Op("LSTM", 22).Set("hidden_size", int64_t{2}).Set("activations", std::move(names));
+  };
+  const std::vector<Operand> operands = {Typed({3, 1, 4}), Typed({1, 8, 4}), Typed({1, 8, 2})};
+  EXPECT_EQ(InferError(lstm({"Sigmoid", "Tanh", "Tanh"}), operands), "");
+  EXPECT_EQ(InferError(lstm({"Tanh"}), operands), "activations has 1 elements, expected 3, 3 for each direction");
+}
+
 // The kernels check them, without a second pass over all values.
 TEST(OperandInference, ValuesThatOnlyARunKnowsAreNotChecked) {
   Node node;
