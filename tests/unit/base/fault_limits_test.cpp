@@ -13,7 +13,7 @@ FaultLimits With(std::initializer_list<std::pair<std::string_view, uint64_t>> li
   return made;
 }
 
-TEST(FaultLimitsTest, R203_AFaultCountsWhereNoLimitIsLarger) {
+TEST(FaultLimitsTest, R201_AFaultCountsWhereNoLimitIsLarger) {
   const FaultLimits fault = With({{"timeout", 5}, {"memory_limit", 1000}});
   EXPECT_TRUE(fault.CountsWith(fault));
   EXPECT_TRUE(fault.CountsWith(With({{"timeout", 4}, {"memory_limit", 1000}, {"stack", 7}})));
@@ -24,14 +24,14 @@ TEST(FaultLimitsTest, R203_AFaultCountsWhereNoLimitIsLarger) {
   EXPECT_TRUE(FaultLimits().CountsWith(fault));  // a fault under no limit
 }
 
-TEST(FaultLimitsTest, R203_OfSeveralTheSmallestCounts) {
+TEST(FaultLimitsTest, R201_OfSeveralTheSmallestCounts) {
   FaultLimits limits = With({{"timeout", 50}});
   limits.Add(With({{"timeout", 40}, {"stack", 8}}));
   limits.Add(With({{"timeout", 60}, {"stack", 9}}));
   EXPECT_EQ(limits, With({{"timeout", 40}, {"stack", 8}}));
 }
 
-TEST(FaultLimitsTest, R203_TextsAreReadAgain) {
+TEST(FaultLimitsTest, R201_TextsAreReadAgain) {
   const FaultLimits limits = With({{"timeout", 5}, {"memory_limit", UINT64_MAX}, {"sandbox", 0}});
   EXPECT_EQ(FaultLimits::Parse(limits.ToText()), limits);
   EXPECT_EQ(FaultLimits::Parse(""), FaultLimits());
@@ -42,7 +42,7 @@ TEST(FaultLimitsTest, R203_TextsAreReadAgain) {
   EXPECT_EQ(With({{"sandbox", 0}}).Describe(), "");
 }
 
-TEST(FaultLimitsTest, R203_ThoseOfTheSystemAreTheProcesses) {
+TEST(FaultLimitsTest, R201_ThoseOfTheSystemAreTheProcesses) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   const FaultLimits fault = FaultLimits::OfSystem(true);

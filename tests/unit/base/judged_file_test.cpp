@@ -134,7 +134,7 @@ TEST_F(JudgedFiles, ADescriptorWithoutAPathIsNamedByItsKind) {
   close(kept);
 }
 
-TEST_F(JudgedFiles, R199_OfAMissingPathTheLongestPartIsOpened) {
+TEST_F(JudgedFiles, R197_OfAMissingPathTheLongestPartIsOpened) {
   EXPECT_EQ(OpenJudgedPart(place() / "a" / "b")->resolved, place());
   EXPECT_EQ(OpenJudgedPart(place() / "a" / ".." / "b")->resolved, place());
   EXPECT_EQ(OpenJudgedPart(file())->resolved, file());

@@ -38,13 +38,13 @@ TEST(Trust, WhatASharedGroupMayWriteIsNot) {
   EXPECT_EQ(ReasonFor(geteuid(), kForeignGroup, 0664), "group 54321 may write to it (mode 0664); chmod go-w");
 }
 
-TEST(Trust, R195_TheOverflowUserIsNotTrusted) {
+TEST(Trust, R193_TheOverflowUserIsNotTrusted) {
   EXPECT_EQ(OverflowUser(), 65534u) << "this machine has another one";
   if (geteuid() == OverflowUser()) GTEST_SKIP() << "it is this user";
   EXPECT_EQ(ReasonFor(OverflowUser(), 0, 0644), "belongs to user 65534");
 }
 
-TEST(Trust, R195_AUserNamespaceDoesNotMakeItTrusted) {
+TEST(Trust, R193_AUserNamespaceDoesNotMakeItTrusted) {
   const auto in_namespace = [](uid_t owner) {
     const pid_t child = fork();
     if (child == 0) {
@@ -63,12 +63,12 @@ TEST(Trust, R195_AUserNamespaceDoesNotMakeItTrusted) {
   EXPECT_EQ(in_namespace(kStranger), 0);
 }
 
-TEST(Trust, R196_GroupZeroIsNeverPrivate) {
+TEST(Trust, R194_GroupZeroIsNeverPrivate) {
   EXPECT_EQ(ReasonFor(0, 0, 0664), "group 0 may write to it (mode 0664); chmod go-w");
   EXPECT_EQ(ReasonFor(geteuid(), 0, 0775), "group 0 may write to it (mode 0775); chmod go-w");
 }
 
-TEST(Trust, R196_TheOverflowGroupIsNeverPrivate) {
+TEST(Trust, R194_TheOverflowGroupIsNeverPrivate) {
   EXPECT_EQ(ReasonFor(geteuid(), 65534, 0664), "group 65534 may write to it (mode 0664); chmod go-w");
 }
 

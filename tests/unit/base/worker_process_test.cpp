@@ -14,7 +14,7 @@ namespace deputy::host {
 namespace {
 
 // A probe that is late is excused where it had no processor. One whose first thread waits for its others has no excuse.
-TEST(WorkerProcessTest, R200_ProcessorTimeIsThatOfAllThreads) {
+TEST(WorkerProcessTest, R198_ProcessorTimeIsThatOfAllThreads) {
   static constexpr std::chrono::milliseconds kUsed{50};
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);

@@ -128,7 +128,7 @@ TEST_F(Installed, R161_ARootThatOthersMayWriteIsNotChanged) {
   EXPECT_EQ(InUse(), "old");
 }
 
-TEST_F(Installed, R198_AFolderThatOthersMayWriteIsNotChanged) {
+TEST_F(Installed, R196_AFolderThatOthersMayWriteIsNotChanged) {
   const fs::path old = Pack("1.0", "old"), next = Pack("1.1", "new");
   ASSERT_EQ(Install(old), "");
   for (const mode_t mode : {0777, 01777}) {
@@ -141,7 +141,7 @@ TEST_F(Installed, R198_AFolderThatOthersMayWriteIsNotChanged) {
   EXPECT_EQ(Versions(), "1.0* ");
 }
 
-TEST_F(Installed, R198_ALinkInThePlaceOfABundleIsNotFollowed) {
+TEST_F(Installed, R196_ALinkInThePlaceOfABundleIsNotFollowed) {
   ASSERT_EQ(Install(Pack("1.0", "old")), "");
   const fs::path target = path() / "target";
   fs::rename(root() / "a", target);
@@ -153,7 +153,7 @@ TEST_F(Installed, R198_ALinkInThePlaceOfABundleIsNotFollowed) {
   EXPECT_FALSE(HasTemporaries());
 }
 
-TEST_F(Installed, R198_AVersionThatOthersMayWriteIsReplaced) {
+TEST_F(Installed, R196_AVersionThatOthersMayWriteIsReplaced) {
   const fs::path file = Pack("1.0", "old");
   for (const char* part : {"", "models", "models/m.dpm"}) {
     ASSERT_EQ(Install(file), "");
@@ -169,7 +169,7 @@ TEST_F(Installed, R198_AVersionThatOthersMayWriteIsReplaced) {
   EXPECT_EQ(InUse(), "new");
 }
 
-TEST_F(Installed, R198_NoRootIsMadeWhereOthersCouldReplaceIt) {
+TEST_F(Installed, R196_NoRootIsMadeWhereOthersCouldReplaceIt) {
   const fs::path theirs = path() / "theirs";
   fs::create_directory(theirs);
   fs::permissions(theirs, fs::perms(0777));

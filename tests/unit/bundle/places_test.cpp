@@ -12,7 +12,7 @@ TEST(PlacesInABundle, AreThoseOfTheFormat) {
     EXPECT_TRUE(IsPlaceInBundle(path)) << path;
 }
 
-TEST(PlacesInABundle, R198_OthersAreNone) {
+TEST(PlacesInABundle, R196_OthersAreNone) {
   for (const char* path :
        {"", "config", "config/", "config/a.yaml", "config/1-a.yaml", "config/01a.yaml", "config/01-", "config/01",
         "config/..-x.yaml", "config/conf.d/1.yaml", "config/01-a/b.yaml", "models/", "other/a", "a.yaml",

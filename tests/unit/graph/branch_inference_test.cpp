@@ -57,7 +57,7 @@ PrimitiveBuilder Softmax(int64_t axis) { return PrimitiveBuilder("", "Softmax", 
 // Of 2 channels in groups of 2: needs an even number of them.
 PrimitiveBuilder Blocks(int64_t size) { return PrimitiveBuilder("", "SpaceToDepth", 13).Set("blocksize", size); }
 
-TEST(InferIf, R207_ABranchWhoseRankDoesNotFitIsRefused) {
+TEST(InferIf, R203_ABranchWhoseRankDoesNotFitIsRefused) {
   const std::string wrong = "node 1 (Softmax): axis 4 is out of range for an input of rank 4";
   EXPECT_EQ(ErrorOf(Choice(Softmax(4), Relu(), "if")), "node 'if' (If): region 'then_branch': " + wrong);
   EXPECT_EQ(ErrorOf(Choice(Relu(), Softmax(4), "if")), "node 'if' (If): region 'else_branch': " + wrong);
@@ -69,7 +69,7 @@ TEST(InferIf, R207_ABranchWhoseRankDoesNotFitIsRefused) {
 }
 
 // The other branch may be the one for these extents.
-TEST(InferIf, R207_ABranchForOtherExtentsIsTakenUnlessNoneFits) {
+TEST(InferIf, R203_ABranchForOtherExtentsIsTakenUnlessNoneFits) {
   EXPECT_EQ(ErrorOf(Choice(Blocks(2), Blocks(3), "if")), "");
   EXPECT_EQ(ErrorOf(Choice(Blocks(2), Blocks(4), "if")),
             "node 'if' (If): region 'else_branch': node 1 (SpaceToDepth): an extent of 9 is not a multiple of 4");
@@ -81,12 +81,12 @@ TEST(InferIf, WithoutFoldingABranchMayBeForAnotherRank) {
   EXPECT_NE(ErrorOf(Choice(Softmax(4), Softmax(5), "if"), {}), "");
 }
 
-TEST(InferIf, R208_NodesWithoutNamesHaveTheirNumbers) {
+TEST(InferIf, R204_NodesWithoutNamesHaveTheirNumbers) {
   EXPECT_EQ(ErrorOf(Choice(Softmax(4), Relu(), "")),
             "node 0 (If): region 'then_branch': node 1 (Softmax): axis 4 is out of range for an input of rank 4");
 }
 
-TEST(InferIf, R208_NodesOfTheBranchThatIsPutInPlaceHaveTheirNumbersThere) {
+TEST(InferIf, R204_NodesOfTheBranchThatIsPutInPlaceHaveTheirNumbersThere) {
   Graph graph = Choice(Softmax(4), Relu(), "");
   Tensor yes = *Tensor::Allocate(DType::kBool, {});
   *yes.mutable_values<uint8_t>().data() = 1;
@@ -97,7 +97,7 @@ TEST(InferIf, R208_NodesOfTheBranchThatIsPutInPlaceHaveTheirNumbersThere) {
             "node 0 (If): region 'then_branch': node 1 (Softmax): axis 4 is out of range for an input of rank 4");
 }
 
-TEST(InferGraph, R208_TheNumberIsThatOfTheGraphBeforePasses) {
+TEST(InferGraph, R204_TheNumberIsThatOfTheGraphBeforePasses) {
   Graph graph;
   const ValueId x = graph.AddValue("x", {DType::kFloat32, true, {2, 3}});
   const ValueId known = graph.AddConstant("known", *Tensor::Allocate(DType::kFloat32, {2, 3}));

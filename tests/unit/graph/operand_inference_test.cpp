@@ -248,14 +248,14 @@ std::vector<Case> Cases() {
   };
 }
 
-TEST(OperandInference, R207_OperandsThatFitAreTaken) {
+TEST(OperandInference, R203_OperandsThatFitAreTaken) {
   for (const Case& one : Cases()) {
     const std::string name(one.builder.Finish().op_type());
     EXPECT_EQ(InferError(one.builder, one.operands, one.outputs), "") << name;
   }
 }
 
-TEST(OperandInference, R207_AnOperandThatDoesNotFitIsRefused) {
+TEST(OperandInference, R203_AnOperandThatDoesNotFitIsRefused) {
   for (const Case& one : Cases())
     for (const Change& change : one.changes) {
       std::vector<Operand> operands = one.operands;
@@ -266,7 +266,7 @@ TEST(OperandInference, R207_AnOperandThatDoesNotFitIsRefused) {
 }
 
 // What is not known yet may fit.
-TEST(OperandInference, R207_UnknownExtentsAndRanksPass) {
+TEST(OperandInference, R203_UnknownExtentsAndRanksPass) {
   for (const Case& one : Cases())
     for (const bool ranked : {false, true})
       for (size_t i = 0; i < one.operands.size(); ++i) {
@@ -280,7 +280,7 @@ TEST(OperandInference, R207_UnknownExtentsAndRanksPass) {
       }
 }
 
-TEST(OperandInference, R207_PoolsOfNgramsThatDoNotFitAreRefused) {
+TEST(OperandInference, R203_PoolsOfNgramsThatDoNotFitAreRefused) {
   const auto made = [](Dims counts, Dims indexes, std::vector<float> weights, int64_t longest) {
     return PrimitiveBuilder("", "TfIdfVectorizer", 9)
         .Set("mode", std::string("TF"))
@@ -304,7 +304,7 @@ TEST(OperandInference, R207_PoolsOfNgramsThatDoNotFitAreRefused) {
             "min_gram_length 1 and max_gram_length 3 with max_skip_count 0 do not match 2 ngram_counts");
 }
 
-TEST(OperandInference, R207_TooFewActivationsAreRefused) {
+TEST(OperandInference, R203_TooFewActivationsAreRefused) {
   const auto lstm = [](std::vector<std::string> names) {
     return Op("LSTM", 22).Set("hidden_size", int64_t{2}).Set("activations", std::move(names));
   };

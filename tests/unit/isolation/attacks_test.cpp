@@ -206,12 +206,12 @@ TEST_F(Attacks, R162_SlowFrameOnTheControlSocketHoldsUpNoCallAndNoEnd) {
 }
 
 // By the host, and not by another process.
-TEST_F(Attacks, R200_AWorkerThatClosesItsConnectionIsEndedForThat) {
+TEST_F(Attacks, R198_AWorkerThatClosesItsConnectionIsEndedForThat) {
   LimitCalls(kLong);
   ExpectFault("closes_control", Function::kCompile, "closed its connection to the host and did not end", kLong);
 }
 
-TEST_F(Attacks, R203_AFaultHasTheLimitThatEndedTheWorker) {
+TEST_F(Attacks, R201_AFaultHasTheLimitThatEndedTheWorker) {
   options_.memory_limit = 1000'000'000;
   const auto limits_of = [this](const std::string& attack, Function function, milliseconds most = kLimit) {
     return Attack(attack, function, most).limits;

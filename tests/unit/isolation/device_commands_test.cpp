@@ -55,7 +55,7 @@ struct Row {
   bool passes;
 };
 
-TEST(DeviceCommands, R202_AreThoseOfTheDriversOfItsDevices) {
+TEST(DeviceCommands, R200_AreThoseOfTheDriversOfItsDevices) {
   const Row rows[] = {
       {"nvidia0", Command(3, 'F', 0x2a, 32), true},
       {"nvidia0", 0x30000001, true},  // nvidia-uvm
@@ -94,7 +94,7 @@ TEST(DeviceCommands, R202_AreThoseOfTheDriversOfItsDevices) {
   }
 }
 
-TEST(DeviceCommands, R202_NeverChangeFilesSocketsOrTerminals) {
+TEST(DeviceCommands, R200_NeverChangeFilesSocketsOrTerminals) {
   const std::vector<unsigned long> commands = {FS_IOC_SETFLAGS,
                                                FS_IOC_GETVERSION,
                                                FS_IOC_SETVERSION,
@@ -151,7 +151,7 @@ TEST(DeviceCommands, R202_NeverChangeFilesSocketsOrTerminals) {
   }
 }
 
-TEST(DeviceCommands, R202_OnlyDevicesThatAreThereCount) {
+TEST(DeviceCommands, R200_OnlyDevicesThatAreThereCount) {
   EXPECT_EQ(CharacterDevices("/dev", "nul?"), std::vector<std::string>{"null"});
   EXPECT_TRUE(CharacterDevices("/dev", "nothing-like-it*").empty());
   EXPECT_TRUE(CharacterDevices("/dev", "stdin").empty());  // a link

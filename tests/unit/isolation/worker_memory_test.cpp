@@ -120,7 +120,7 @@ TEST(WorkerMemory, R168_WhatAProcessHoldsIsSeenWithoutItsHelp) {
   EXPECT_TRUE(none.Take(UINT64_MAX).ok());
 }
 
-TEST(WorkerMemory, R200_AProcessThatTheSystemEndedForItsOwnMemoryIsToBlame) {
+TEST(WorkerMemory, R198_AProcessThatTheSystemEndedForItsOwnMemoryIsToBlame) {
   EXPECT_EQ(WhyKilled(51 * kMegabyte, 100 * kMegabyte, true),
             "was ended by SIGKILL, for it held 53 MB of memory, and the system lacked some");
   EXPECT_EQ(WhyKilled(50 * kMegabyte, 100 * kMegabyte, true), "");

@@ -91,7 +91,7 @@ TEST_F(NeededLibraries, OfRootAndTheUserAreNoReason) {
   EXPECT_EQ(Distrust(root() / "absent" / "folder"), "");
 }
 
-TEST_F(NeededLibraries, R197_OneThatOthersMayWriteIsFound) {
+TEST_F(NeededLibraries, R195_OneThatOthersMayWriteIsFound) {
   Open(helper());
   for (const int64_t tag : {DT_RUNPATH, DT_RPATH}) {
     EXPECT_EQ(Distrust(libraries(), tag), "its library helper.so: " + Reason(helper()));
@@ -100,7 +100,7 @@ TEST_F(NeededLibraries, R197_OneThatOthersMayWriteIsFound) {
   EXPECT_EQ(Distrust(theirs()), "") << "it is not there";
 }
 
-TEST_F(NeededLibraries, R197_OneOfAnotherUserIsFound) {
+TEST_F(NeededLibraries, R195_OneOfAnotherUserIsFound) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
   ASSERT_EQ(chown(helper().c_str(), 12345, 12345), 0);
   EXPECT_EQ(Distrust(libraries()), fmt::format("its library helper.so: {0} (owner 12345, mode 0755): belongs to user "
@@ -108,7 +108,7 @@ TEST_F(NeededLibraries, R197_OneOfAnotherUserIsFound) {
                                                helper().string()));
 }
 
-TEST_F(NeededLibraries, R197_OneBehindALinkIsJudgedByBothEnds) {
+TEST_F(NeededLibraries, R195_OneBehindALinkIsJudgedByBothEnds) {
   AddHelper(theirs() / "real.so");
   fs::create_symlink(theirs() / "real.so", root() / "plugins" / "helper.so");
   EXPECT_EQ(Distrust("$ORIGIN"), "");
@@ -116,7 +116,7 @@ TEST_F(NeededLibraries, R197_OneBehindALinkIsJudgedByBothEnds) {
   EXPECT_EQ(Distrust("$ORIGIN"), "its library helper.so: " + Reason(theirs()));
 }
 
-TEST_F(NeededLibraries, R197_AFolderThatCouldGetOneIsFound) {
+TEST_F(NeededLibraries, R195_AFolderThatCouldGetOneIsFound) {
   Open(theirs());
   const std::string reason = "its library folder " + theirs().string() + ": " + Reason(theirs());
   EXPECT_EQ(Distrust(theirs().string() + ":" + libraries().string()), reason);
@@ -128,7 +128,7 @@ TEST_F(NeededLibraries, R197_AFolderThatCouldGetOneIsFound) {
   EXPECT_EQ(Distrust(root() / "link" / "folder").substr(0, 19), "its library folder ");
 }
 
-TEST_F(NeededLibraries, R197_AFolderForAKindOfProcessorIsSearchedToo) {
+TEST_F(NeededLibraries, R195_AFolderForAKindOfProcessorIsSearchedToo) {
   const fs::path place = libraries() / "glibc-hwcaps" / "x86-64-v2";
   AddHelper(place / "helper.so");
   EXPECT_EQ(Distrust(libraries()), "");
@@ -139,7 +139,7 @@ TEST_F(NeededLibraries, R197_AFolderForAKindOfProcessorIsSearchedToo) {
   EXPECT_NE(Distrust(libraries()), "");
 }
 
-TEST_F(NeededLibraries, R197_OneThatALibraryOfTheSystemNeedsIsFound) {
+TEST_F(NeededLibraries, R195_OneThatALibraryOfTheSystemNeedsIsFound) {
   const fs::path system = root() / "system";
   fs::create_directory(system);
   const std::vector<uint8_t> needing = WithFolders("");
@@ -153,18 +153,18 @@ TEST_F(NeededLibraries, R197_OneThatALibraryOfTheSystemNeedsIsFound) {
   EXPECT_EQ(DistrustOfLibraries(path, MemorySource(plugin), process), "its library helper.so: " + Reason(helper()));
 }
 
-TEST_F(NeededLibraries, R197_OneThatCannotBeUnderstoodIsNotTrusted) {
+TEST_F(NeededLibraries, R195_OneThatCannotBeUnderstoodIsNotTrusted) {
   std::ofstream(helper(), std::ios::trunc) << "INPUT(/tmp/other.so)";
   EXPECT_EQ(Distrust(libraries()), "its library helper.so: " + helper().string() +
                                        " is not an ELF file, so that it is not known what it loads");
 }
 
-TEST_F(NeededLibraries, R197_TooManyAreNotTrusted) {
+TEST_F(NeededLibraries, R195_TooManyAreNotTrusted) {
   EXPECT_EQ(Distrust("/$LIB$LIB$LIB$LIB$LIB$LIB$LIB$LIB"),
             "it names too many libraries, or folders of them, to be checked");
 }
 
-TEST_F(NeededLibraries, R197_SuchAPluginIsNotListed) {
+TEST_F(NeededLibraries, R195_SuchAPluginIsNotListed) {
   const fs::path plugins = root() / "plugins";
   const std::vector<uint8_t> bytes = WithFolders(libraries());
   std::ofstream(plugins / "needs_helper.so", std::ios::binary)

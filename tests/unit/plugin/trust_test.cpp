@@ -157,7 +157,7 @@ TEST(PluginTrust, LinkToATrustedFileIsFollowed) {
   EXPECT_TRUE(ScannedIn(folder, registry).accepted);
 }
 
-TEST(PluginTrust, R196_GroupOfRootMayNotWrite) {
+TEST(PluginTrust, R194_GroupOfRootMayNotWrite) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give a file to group 0";
   const TempFolder folder;
   const fs::path file = folder.Add("good");

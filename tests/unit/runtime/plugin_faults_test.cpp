@@ -116,7 +116,7 @@ TEST_F(PluginFaultsTest, FaultsWithoutAModelGiveThePluginUp) {
   EXPECT_EQ(given_up[0], "failed 3 times within five minutes: its worker process was ended by SIGSEGV");
 }
 
-TEST_F(PluginFaultsTest, R203_ThePluginIsGivenUpForThoseWhoseLimitsAreNotLarger) {
+TEST_F(PluginFaultsTest, R201_ThePluginIsGivenUpForThoseWhoseLimitsAreNotLarger) {
   const auto faults = Make();
   faults->Count("was slow", Part(1, 1), true, true, Limits(50));
   faults->Count("was slow", Part(2, 1), true, true, Limits(40, 1000));
@@ -125,14 +125,14 @@ TEST_F(PluginFaultsTest, R203_ThePluginIsGivenUpForThoseWhoseLimitsAreNotLarger)
   EXPECT_EQ(given_up_with, Limits(40, 1000));
 }
 
-TEST_F(PluginFaultsTest, R203_FaultsByTheLimitOfACallerCountForNoOtherProcess) {
+TEST_F(PluginFaultsTest, R201_FaultsByTheLimitOfACallerCountForNoOtherProcess) {
   const auto faults = Make();
   for (uint8_t model = 1; model < 4; ++model) faults->Count("was late", Part(model, 1), true, /*kept=*/false);
   ASSERT_EQ(given_up.size(), 1u);  // here
   EXPECT_TRUE(given_up_with.Has(FaultLimits::kDeadline));
 }
 
-TEST_F(PluginFaultsTest, R203_FaultsCountWhereNoLimitIsLarger) {
+TEST_F(PluginFaultsTest, R201_FaultsCountWhereNoLimitIsLarger) {
   std::vector<FaultRecord> records;
   for (const uint64_t timeout : {5, 5, 50, 500})
     AddFault(records, {Part(1, 1), 1, 1, "was slow", {}, Limits(timeout)}, /*apart=*/true);

@@ -238,7 +238,7 @@ TEST_F(StoreTest, AFolderOfAnotherUserIsNotUsedAtAll) {
   EXPECT_NE(log_.find("belongs to user 12345"), std::string::npos) << log_;
 }
 
-TEST_F(StoreTest, R199_AFolderThatOthersCouldReplaceIsNotUsedAtAll) {
+TEST_F(StoreTest, R197_AFolderThatOthersCouldReplaceIsNotUsedAtAll) {
   const fs::path above = folder_ / "above", folder = above / "cache";
   fs::create_directories(above);
   fs::permissions(folder_, fs::perms(0755));
@@ -257,7 +257,7 @@ TEST_F(StoreTest, R199_AFolderThatOthersCouldReplaceIsNotUsedAtAll) {
   EXPECT_EQ(Found(sticky, "a"), bytes_);
 }
 
-TEST_F(StoreTest, R199_NothingIsMadeWhereOthersCouldReplaceIt) {
+TEST_F(StoreTest, R197_NothingIsMadeWhereOthersCouldReplaceIt) {
   const fs::path theirs = folder_ / "theirs", target = folder_ / "target";
   fs::create_directories(theirs);
   fs::create_directories(target);
