@@ -39,7 +39,7 @@ class Checking(unittest.TestCase):
         return subprocess.run([ARGS.deputy, "run", self.model, "--config", self.config, *arguments], env=environment,
                               capture_output=True, text=True, timeout=100)  # fmt: skip
 
-    def test_R204_a_plugin_that_no_lock_lists_is_loaded_with_a_warning(self):
+    def test_R202_a_plugin_that_no_lock_lists_is_loaded_with_a_warning(self):
         warning = "writes_inputs.so: runs in this process, although no lock lists it, because its calls are checked"
         self.assertNotIn("runs in this process", self.run_model().stderr)
         for how in ({"check": "1"}, {"set": "debug.check=true"}):

@@ -189,7 +189,7 @@ class Trust(Scratch):
         done = deputy("run", self.model, "--config", self.config("good", more=", trust: any"))
         self.assertRegex(self.check(done, 0), r"warning: \S+good\.so: users other than you .*'trust: any'")
 
-    def test_R196_AGroupThatOthersShareIsRefused(self):
+    def test_R194_AGroupThatOthersShareIsRefused(self):
         if not ROOT:
             self.skipTest("what the user's group is depends on the account")
         folder = self.plugins("good")

@@ -208,7 +208,7 @@ class InvalidNodes(settings.Settings):
                 path.write_bytes(model)
                 self.deputy("run", path, "--config", config)
 
-    def test_R155_R156_R157_R207_every_command_refuses_them_with_node_and_rule(self):
+    def test_R155_R156_R157_R203_every_command_refuses_them_with_node_and_rule(self):
         for name, (model, message) in REFUSED.items():
             path = self.scratch / f"{name}.onnx"
             path.write_bytes(model)
@@ -219,7 +219,7 @@ class InvalidNodes(settings.Settings):
                         done = self.deputy(command, path, *flags, "--config", config, status=3)
                         self.assertRegex(done.stderr, rf"node 'n' .*{message}")
 
-    def test_R207_a_branch_for_other_extents_fails_only_where_it_is_taken(self):
+    def test_R203_a_branch_for_other_extents_fails_only_where_it_is_taken(self):
         model = self.scratch / "branches.onnx"
         model.write_bytes(branches(RELU, STATISTICS))
         for config in self.configs():
@@ -251,7 +251,7 @@ class InvalidNodes(settings.Settings):
         done = self.deputy("partition", path, "--config", next(self.configs()), status=3)
         self.assertIn("node 'n' (BitShift): attribute 'direction' is '', expected one of: LEFT RIGHT", done.stderr)
 
-    def test_R208_a_node_without_a_name_has_its_number_in_its_graph(self):
+    def test_R204_a_node_without_a_name_has_its_number_in_its_graph(self):
         relus = [onnx_bytes.node("Relu", [f"v{i}"], [f"v{i + 1}"]) for i in range(4)]
         relus.insert(3, onnx_bytes.node("Softmax", ["v2"], ["q"], axis=7))
         info = onnx_bytes.value_info

@@ -115,7 +115,7 @@ class Quarantine(unittest.TestCase):
         self.assertEqual(scan["killed_in_constructor.so"]["rule"], "probe-killed")
         self.assertEqual(self.listed(), [])
 
-    def test_R200_a_plugin_cannot_pass_off_its_end_as_that_of_the_system(self):
+    def test_R198_a_plugin_cannot_pass_off_its_end_as_that_of_the_system(self):
         self.add("killed_in_constructor")
         self.assertEqual(self.scan()[0]["killed_in_constructor.so"]["rule"], "probe-crashed")
         self.deputy("quarantine", "clear", "--all")
@@ -261,7 +261,7 @@ class Quarantine(unittest.TestCase):
         self.assertEqual(self.owner(self.model(["Relu"] * 4, "other"), entry, **how), "cpu")
         return kept["reason"]
 
-    def test_R203_a_limit_of_one_configuration_quarantines_for_no_larger_one(self):
+    def test_R201_a_limit_of_one_configuration_quarantines_for_no_larger_one(self):
         self.add("misbehaves")
         for fault, limits, reason, larger in (
                 ("execute:slow", ", timeout: 10ms", "this counts only with timeout of 10 ms or less",
@@ -287,7 +287,7 @@ class Quarantine(unittest.TestCase):
         self.assertNotIn("this counts only", self.quarantine("execute:segv", ""))
         self.assertEqual(self.owner(self.models()[0], "{name: misbehaves, isolation: process, timeout: 20s}"), "cpu")
 
-    def test_R203_limits_of_the_system_and_the_sandbox_quarantine_for_no_larger_ones(self):
+    def test_R201_limits_of_the_system_and_the_sandbox_quarantine_for_no_larger_ones(self):
         self.add("misbehaves")
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         fewer = {"prepare": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, hard) - 100, hard))}
@@ -298,7 +298,7 @@ class Quarantine(unittest.TestCase):
         self.assertEqual(self.owner(self.models()[0], **fewer), "cpu")
         self.assertEqual(self.owner(self.models()[0], plugins=", sandbox: false"), "misbehaves")
 
-    def test_R203_quarantines_under_several_limits_are_kept_side_by_side(self):
+    def test_R201_quarantines_under_several_limits_are_kept_side_by_side(self):
         self.add("misbehaves")
         self.quarantine("execute:slow", ", timeout: 10ms")
         self.deputy("quarantine", "ls")
@@ -314,7 +314,7 @@ class Quarantine(unittest.TestCase):
         self.deputy("quarantine", "clear", "misbehaves.so")
         self.assertEqual(self.listed(), [])
 
-    def test_R203_a_short_limit_of_probes_quarantines_for_no_longer_one(self):
+    def test_R201_a_short_limit_of_probes_quarantines_for_no_longer_one(self):
         file = self.add("hang_in_init")
         rule = lambda listing: json.loads(listing.stdout)["plugins"][0]["rule"]  # noqa: E731
         probe = ("plugins", "--probe", "--json")

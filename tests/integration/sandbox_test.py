@@ -177,7 +177,7 @@ class Sandbox(unittest.TestCase):
         self.assertIn("reads_file", allowed)
         self.assertEqual((self.scratch / "private" / "secret").read_text(), "secret")
 
-    def test_R202_a_device_that_is_not_there_gives_no_rights(self):
+    def test_R200_a_device_that_is_not_there_gives_no_rights(self):
         if Path("/dev", DEVICE).exists():
             self.skipTest(f"this machine has /dev/{DEVICE}")
         allowed = {name for _, name in self.escapes("true", plugin="escapes_with_devices, required: true")}
@@ -194,7 +194,7 @@ class Sandbox(unittest.TestCase):
             self.skipTest("no device can be made here: unit/isolation/device_commands_test.cpp tests the rights")
         return prepare
 
-    def test_R202_with_a_device_it_changes_no_flags_of_files(self):
+    def test_R200_with_a_device_it_changes_no_flags_of_files(self):
         prepare = self.with_device()
         listing = json.loads(self.deputy("plugins", "--json", prepare=prepare).stdout)
         profiles = {plugin["id"]: plugin["sandbox"] for plugin in listing["plugins"]}
@@ -294,7 +294,7 @@ class Sandbox(unittest.TestCase):
             self.assertEqual(names & {"reads_mounts", "reads_connections", "reads_command_of_host",
                                       "reads_own_environment_file", "reads_secret_of_host"}, set())  # fmt: skip
 
-    def test_R201_a_plugin_reads_nothing_of_other_processes_and_all_of_its_own(self):
+    def test_R199_a_plugin_reads_nothing_of_other_processes_and_all_of_its_own(self):
         for how in ({}, {"plugin": "escapes_with_devices, required: true"}):
             names = {name for _, name in self.escapes("true", **how)}
             self.assertEqual({name for name in names if "_of_host" in name or "_of_user" in name} - OF_FILES, set())

@@ -46,7 +46,7 @@ class Bundles(Trust):
                             self.assertRegex(done.stderr, f"is not trusted: {reason}")
         self.assertEqual(self.deputy("run", "--bundle", "a", DEPUTY_BUNDLES=str(self.root)).returncode, 0)
 
-    def test_R198_what_is_in_a_bundle_is_held_to_the_same(self):
+    def test_R196_what_is_in_a_bundle_is_held_to_the_same(self):
         self.good("bundle", "install", self.bundle, "--root", self.root)
         version = self.root / "a" / "1.0"
         (version / "plugins").mkdir()
@@ -59,7 +59,7 @@ class Bundles(Trust):
                         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
                         self.assertRegex(done.stderr, f"is not trusted: {reason}")
 
-    def test_R198_a_sticky_root_is_neither_used_nor_changed(self):
+    def test_R196_a_sticky_root_is_neither_used_nor_changed(self):
         self.good("bundle", "install", self.bundle, "--root", self.root)
         for path in (self.root, self.root / "a"):
             path.chmod(0o1777)
@@ -69,7 +69,7 @@ class Bundles(Trust):
                 self.assertRegex(done.stderr, rf"is not trusted: {path} \(owner \d+, mode 1777\): {WRITERS}")
             path.chmod(0o755)
 
-    def test_R198_the_folder_of_a_bundle_that_others_own_is_not_changed(self):
+    def test_R196_the_folder_of_a_bundle_that_others_own_is_not_changed(self):
         self.good("bundle", "install", self.bundle, "--root", self.root)
         folder = self.root / "a"
         for way, reason in self.open_to_others(folder):
@@ -114,7 +114,7 @@ class Bundles(Trust):
 
 
 class Caches(Trust):
-    def test_R199_a_cache_that_others_could_replace_is_not_used(self):
+    def test_R197_a_cache_that_others_could_replace_is_not_used(self):
         above = self.scratch / "place"
         above.mkdir()
         cache = above / "cache"

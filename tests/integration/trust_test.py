@@ -244,13 +244,13 @@ class Libraries(Trust):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertNotIn("worker process", done.stderr)
 
-    def test_R197_a_library_that_others_may_write_isolates(self):
+    def test_R195_a_library_that_others_may_write_isolates(self):
         for way, reason in self.open_to_others(self.helper):
             with self.subTest(way):
                 self.isolated(f"its library helper.so: {reason}")
         self.assertTrue(self.listed()["listed"])
 
-    def test_R197_so_does_a_folder_of_libraries(self):
+    def test_R195_so_does_a_folder_of_libraries(self):
         self.runs_with(self.theirs, self.libraries)
         for folder in (self.theirs, self.libraries):
             for way, reason in self.open_to_others(folder):
@@ -258,19 +258,19 @@ class Libraries(Trust):
                     self.isolated(f"its library folder {folder}: {reason}")
         self.assertTrue(self.listed()["listed"])
 
-    def test_R197_one_beside_the_plugin_is_judged_although_it_is_in_no_list(self):
+    def test_R195_one_beside_the_plugin_is_judged_although_it_is_in_no_list(self):
         self.runs_with("$ORIGIN")
         beside = Path(shutil.move(self.helper, self.folder))
         for way, reason in self.open_to_others(beside):
             with self.subTest(way):
                 self.isolated(f"its library helper.so: {reason}")
 
-    def test_R197_so_are_the_folders_of_the_environment(self):
+    def test_R195_so_are_the_folders_of_the_environment(self):
         self.assertTrue(self.listed(LD_LIBRARY_PATH=str(self.theirs))["listed"])
         self.theirs.chmod(0o777)
         self.isolated(rf"its library folder {self.theirs}: {self.theirs} \(.*{WRITERS}", LD_LIBRARY_PATH=str(self.theirs))
 
-    def test_R197_isolation_none_is_refused(self):
+    def test_R195_isolation_none_is_refused(self):
         self.config.write_text(self.config.read_text() + "    isolation: none\n    required: true\n")
         self.assertEqual(self.run_model().returncode, 0)
         self.helper.chmod(0o777)
@@ -314,18 +314,18 @@ class Groups(Trust):
             done = self.show(**case)
             self.assertEqual(done.returncode, 0, (case, done.stderr))
 
-    def test_R196_not_where_it_is_the_primary_group_of_another(self):
+    def test_R194_not_where_it_is_the_primary_group_of_another(self):
         entry = f"eve:x:{STRANGER}:{STRANGER}::/:\n"
         other = f"mallory:x:{STRANGER + 1}:{STRANGER}::/:\n"
         self.refused(STRANGER, passwd=entry + other, group=f"eve:x:{STRANGER}:\n")
         self.refused(STRANGER, passwd=other)
 
-    def test_R196_not_where_it_has_members_under_any_name(self):
+    def test_R194_not_where_it_has_members_under_any_name(self):
         entry = f"eve:x:{STRANGER}:{STRANGER}::/:\n"
         self.refused(STRANGER, passwd=entry, group=f"eve:x:{STRANGER}:eve,mallory\n")
         self.refused(STRANGER, passwd=entry, group=f"eve:x:{STRANGER}:\nshared:x:{STRANGER}:mallory\n")
 
-    def test_R196_not_group_zero(self):
+    def test_R194_not_group_zero(self):
         shared = self.write("shared.yaml", "version: 1\ndelegates: []\n")
         shared.chmod(0o664)
         for owner, as_group in ((0, STRANGER), (0, 0), (STRANGER, 0)):
@@ -336,7 +336,7 @@ class Groups(Trust):
 
 
 class Namespaces(Trust):
-    def test_R195_users_that_a_user_namespace_does_not_map_are_not_trusted(self):
+    def test_R193_users_that_a_user_namespace_does_not_map_are_not_trusted(self):
         if not ROOT:
             self.skipTest("other users are needed")
         self.scratch.chmod(0o755)
