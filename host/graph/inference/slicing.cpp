@@ -10,7 +10,7 @@ namespace deputy::host {
 namespace {
 
 template <class T>
-Result<int64_t> CountOf(T from, T to, T step) {
+Result<int64_t> StepsBetween(T from, T to, T step) {
   if (step == T{0}) return Error(StatusCode::kModel, "delta must not be 0");
   if constexpr (std::is_floating_point_v<T>) {
     const double count = std::ceil(static_cast<double>(to - from) / static_cast<double>(step));
@@ -86,7 +86,7 @@ Result<int64_t> RangeCount(const Tensor& start, const Tensor& limit, const Tenso
     if (SizeOf(tensor->dtype()) == 0 || tensor->element_count() != 1)
       return Error(StatusCode::kModel, "start, limit and delta must be scalars");
   }
-  const auto count = [&](auto of) { return CountOf(of(start), of(limit), of(delta)); };
+  const auto count = [&](auto of) { return StepsBetween(of(start), of(limit), of(delta)); };
   switch (start.dtype()) {
     case DType::kInt16: return count([](const Tensor& tensor) { return tensor.values<int16_t>()[0]; });
     case DType::kInt32: return count([](const Tensor& tensor) { return tensor.values<int32_t>()[0]; });
