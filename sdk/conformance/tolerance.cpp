@@ -171,9 +171,10 @@ Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype compu
   const double smallest = (narrowed ? computes_in : dtype) == kF16 ? std::ldexp(1.0, -14) : 1e-37;
   if (type == "DynamicQuantizeLSTM")
     return {2.0 / 255, units * unit, units * unit, reason + "; a state that is a tie may be a step of 8 bits off"};
-  // A logarithm near 1 is as exact as its argument, and so is the remainder where Gelu's error function approaches -1
-  // or the gates of a cell cancel.
-  const bool near_zero = type.find("Log") != std::string::npos || IsOneOf(type, {"GRU", "Gelu", "LSTM", "RNN"});
+  // A logarithm near 1 is as exact as its argument, which Softplus rounds to 1 plus a little, and so is the remainder
+  // where Gelu's error function approaches -1 or the gates of a cell cancel.
+  const bool near_zero =
+      type.find("Log") != std::string::npos || IsOneOf(type, {"GRU", "Gelu", "LSTM", "RNN", "Softplus"});
   const double sums = terms > 1 ? 2 * unit * SizeOfSums(tested, terms) : 0;
   return {std::max(near_zero ? units * unit : smallest, sums), units * unit, units * unit, reason};
 }
