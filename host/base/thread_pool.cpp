@@ -55,8 +55,9 @@ uint32_t AvailableCpus() {
   uint32_t cpus = std::thread::hardware_concurrency();
   if (sched_getaffinity(0, sizeof set, &set) == 0) cpus = static_cast<uint32_t>(CPU_COUNT(&set));
   // Threads beyond a quota use up the time of the others, and all of them wait for the next period.
-  if (const std::optional<double> quota = CpuQuota())
-    cpus = static_cast<uint32_t>(std::min<double>(cpus, std::ceil(*quota)));
+  // Read once: a worker process asks again behind its sandbox, which hides the groups.
+  static const std::optional<double> quota = CpuQuota();
+  if (quota) cpus = static_cast<uint32_t>(std::min<double>(cpus, std::ceil(*quota)));
   return std::max(1u, cpus);
 }
 

@@ -18,6 +18,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/spin.hpp"
 #include "base/worker_process.hpp"
 #include "isolation/frame.hpp"
 #include "isolation/messages.hpp"
@@ -105,6 +106,7 @@ int main(int argc, char** argv) {
   }
   if (!PrepareToDie(parent)) return 1;
   if (memory != 0) LimitMemory(memory);
+  (void)deputy::host::AvailableCpus();  // while /proc can be read
   const bool sandbox = rights == "sandbox";
   if (serves) NoticeFaults();
   if (serves) deputy::host::RunServe(argv[2], sandbox);

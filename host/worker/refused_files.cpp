@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/types.h>
 
 #include <atomic>
@@ -108,6 +109,17 @@ DEPUTY_VISIBLE int openat(int folder, const char* path, int flags, ...) {
   const mode_t mode = ModeOf(flags, arguments);
   va_end(arguments);
   DEPUTY_NOTING(openat, path, -1, folder, path, flags, mode);
+}
+
+// The name of another thread is a file of /proc.
+DEPUTY_VISIBLE int pthread_setname_np(pthread_t thread, const char* name) {
+  static auto* const next = Next(static_cast<decltype(&pthread_setname_np)>(nullptr), "pthread_setname_np");
+  const int result = next(thread, name);
+  if (result == EACCES || result == EPERM) {
+    errno = result;
+    Note("/proc/self/task/*/comm");
+  }
+  return result;
 }
 
 DEPUTY_VISIBLE FILE* fopen(const char* path, const char* mode) { DEPUTY_NOTING(fopen, path, nullptr, path, mode); }

@@ -130,17 +130,20 @@ TEST_F(CallerErrorsTest, R122_AnOutputInTheMemoryOfAnInputIsRefused) {
   ExpectUsable(session);
 }
 
-TEST_F(CallerErrorsTest, R122_AnOutputTensorThatDoesNotFitIsReplacedAndNotWritten) {
+TEST_F(CallerErrorsTest, R122_AnOutputTensorThatDoesNotFitIsNotWritten) {
   Session session = Open(kRelu);
   std::vector<float> memory(4, 9);
   for (const bool short_of : {true, false}) {
     std::vector<Tensor> outputs = {short_of ? *Tensor::Wrap(DType::kFloat32, {2, 2}, memory.data(), 16)
                                             : *Tensor::Wrap(DType::kInt16, {2, 3}, memory.data(), 12)};
-    ASSERT_TRUE(session.Predict({Numbers()}, &outputs).ok());
-    EXPECT_EQ(outputs[0].shape(), (Shape{2, 3}));
-    EXPECT_NE(outputs[0].data(), memory.data());
+    EXPECT_EQ(session.Predict({Numbers()}, &outputs).code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(outputs[0].data(), memory.data());
   }
   EXPECT_EQ(memory, std::vector<float>(4, 9));
+  // Memory of its own is replaced.
+  std::vector<Tensor> outputs = {*Tensor::Allocate(DType::kFloat32, {2, 2})};
+  ASSERT_TRUE(session.Predict({Numbers()}, &outputs).ok());
+  EXPECT_EQ(outputs[0].shape(), (Shape{2, 3}));
 }
 
 void ExpectNoSession(Session& session) {

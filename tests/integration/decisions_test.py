@@ -40,7 +40,7 @@ class Decisions(unittest.TestCase):
         path = self.scratch / f"{fault}.yaml"
         path.write_text(
             f"version: 1\nplugins: {{paths: [plugins]}}\nplacement: {{policy: {policy}}}\n"
-            f"delegates: [{{name: wrong_fusions, isolation: none, options: {{fault: {fault}}}}}]\n"
+            f"delegates: [{{name: wrong_fusions, verify: never, isolation: none, options: {{fault: {fault}}}}}]\n"
         )
         return path
 

@@ -90,7 +90,8 @@ void WithSentMessage(Function function, Fn fn) {
     case Function::kLog: return with(std::type_identity<LogForm>());
     case Function::kHello: return with(std::type_identity<Hello>());
     case Function::kNewChannel: return with(std::type_identity<Nothing>());
-    case Function::kCancel: return with(std::type_identity<TwoNumbers>());
+    case Function::kCancel:
+    case Function::kEnding: return with(std::type_identity<TwoNumbers>());
     case Function::kFreeRegion: return with(std::type_identity<RegionForm>());
   }
 }

@@ -68,9 +68,24 @@ TEST(MergeTest, LaterLayerGoesOverKeyByKey) {
 }
 
 TEST(MergeTest, ListsAreReplacedWhole) {
-  const Config config = Merged({"plugins: {paths: [/a, /b]}\n", "plugins: {paths: [/c]}\n"});
-  ASSERT_EQ(config.plugins.paths.size(), 1u);
-  EXPECT_EQ(*config.plugins.paths[0], "/c");
+  const Config config = Merged({"plugins: {environment: [A, B]}\n", "plugins: {environment: [C]}\n"});
+  ASSERT_EQ(config.plugins.environment.size(), 1u);
+  EXPECT_EQ(*config.plugins.environment[0], "C");
+}
+
+// Packages that bring a folder each do not exclude each other. The built-in default is no file.
+TEST(MergeTest, FoldersOfPluginsAddUpOverFiles) {
+  const auto paths = [](const Config& config) {
+    std::vector<std::string> texts;
+    for (const Setting<std::string>& path : config.plugins.paths) texts.push_back(*path);
+    return texts;
+  };
+  using Texts = std::vector<std::string>;
+  const char *lower = "plugins: {paths: [/a, /b]}\n", *upper = "plugins: {paths: /c}\n";
+  EXPECT_EQ(paths(Merged({lower, upper})), (Texts{"/c", "/a", "/b"}));
+  EXPECT_EQ(paths(Merged({lower, "plugins: {paths: []}\n"})), Texts());
+  EXPECT_EQ(paths(Merged({lower, "plugins: {paths: []}\n", upper})), Texts{"/c"});
+  EXPECT_EQ(paths(Merged({upper})), Texts{"/c"});
 }
 
 TEST(MergeTest, DelegatesMergeByName) {

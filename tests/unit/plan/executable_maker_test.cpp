@@ -169,7 +169,7 @@ TEST_P(KeyOfAPartition, CountsWhatTheBytesDependOn) {
   graph.nodes.push_back({"leaky", PrimitiveBuilder("", "LeakyRelu", 16).Set("alpha", 0.5f).Finish(), {2}, {last}, {}});
   graph.nodes.push_back({"scale", PrimitiveBuilder("", "Mul", 14).Finish(), {last, weight}, {last}, {}});
   PartitionSpec partition{{0, 1, 2, 3}, {0}, {2, last}, nullptr, "npu.0"};
-  BlobMaker maker{"plugin", "1", "0123", "npu", "serial 0", {{"level", "2"}}, "format 1"};
+  BlobMaker maker{"plugin", "1", "0123", "npu", "serial 0", "1", {{"level", "2"}}, "format 1"};
   const Digest before = PartitionKey(graph, partition, maker);
   GetParam().apply(graph, partition, maker);
   EXPECT_EQ(PartitionKey(graph, partition, maker) != before, GetParam().counts);

@@ -22,7 +22,9 @@ PluginDescription Example() {
   delegate.options = {{"frequency", DEPUTY_OPTION_FREQUENCY, "clock", "Hz", "3", {}, 0, 0, 2e8, 1e9},
                       {"mode", DEPUTY_OPTION_ENUM, "how", "", "exact", {"exact", "fast"}, 0, 0, 0, 0, true}};
   delegate.extensions = {"deputy.options/1"};
-  return {"com.example.npu", "Example", "1.2", DEPUTY_ABI_VERSION, {delegate}, {"socket (2)"}};
+  // A path of the system, which may have any bytes.
+  const PluginPart library{"/opt/n\xfcpu/libnpu.so.1", {1, 2, 3, 4, 5}, {6, 7}, true};
+  return {"com.example.npu", "Example", "1.2", DEPUTY_ABI_VERSION, {delegate}, {library}, {"socket (2)"}};
 }
 
 TEST(ProbeWire, DescriptionComesBackAsItWas) {
@@ -30,6 +32,21 @@ TEST(ProbeWire, DescriptionComesBackAsItWas) {
   ASSERT_TRUE(stream.Feed(EncodeReply(kNonce, Example()))) << stream.fault();
   ASSERT_TRUE(stream.reply());
   EXPECT_EQ(std::get<PluginDescription>(*stream.reply()), Example());
+}
+
+TEST(ProbeWire, LibrariesArriveBeforeAnyAnswer) {
+  ProbeStream stream(kNonce);
+  for (const size_t count : {0u, 1u, 2u}) {
+    const std::vector<PluginPart> parts(count, {"/opt/libnpu.so.1", {}, {}, false});
+    ASSERT_TRUE(stream.Feed(EncodeMapped(kNonce, parts))) << stream.fault();
+    EXPECT_EQ(stream.mapped(), parts);
+  }
+  EXPECT_FALSE(stream.reply());
+}
+
+TEST(ProbeWire, R91_ALibraryOfARelativePathIsAFault) {
+  ProbeStream stream(kNonce);
+  EXPECT_FALSE(stream.Feed(EncodeMapped(kNonce, {{"libnpu.so.1", {}, {}, false}})));
 }
 
 TEST(ProbeWire, RefusalComesBackWithItsReason) {

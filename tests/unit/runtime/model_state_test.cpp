@@ -59,6 +59,7 @@ TEST_F(ModelStateTest, ShapesMustFitTheInputs) {
 }
 
 TEST_F(ModelStateTest, TheMostRecentlyUsedPlansAreKept) {
+  engine_->plans_kept = 8;
   ASSERT_TRUE(Prepare(OneNode("Relu", kRows)).ok());
   std::vector<std::shared_ptr<const Plan>> plans;
   for (int64_t rows = 1; rows <= 8; ++rows) plans.push_back(PlanFor(rows));
