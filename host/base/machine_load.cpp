@@ -35,10 +35,12 @@ uint64_t OwnTicks(const std::string& proc) {
   std::vector<std::string> folders = {proc + "/self"};
   for (size_t i = 0; i < folders.size() && i < kMostDescendants; ++i) {
     sum += TicksOf(folders[i] + "/stat");
-    std::error_code ignored;
-    for (const auto& task : std::filesystem::directory_iterator(folders[i] + "/task", ignored)) {
-      std::ifstream children(task.path() / "children");
-      for (std::string pid; children >> pid;) folders.push_back(proc + "/" + pid);
+    try {  // the forms without exceptions end the program where memory is short
+      for (const auto& task : std::filesystem::directory_iterator(folders[i] + "/task")) {
+        std::ifstream children(task.path() / "children");
+        for (std::string pid; children >> pid;) folders.push_back(proc + "/" + pid);
+      }
+    } catch (const std::filesystem::filesystem_error&) {  // the process has ended
     }
   }
   return sum;

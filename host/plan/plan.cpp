@@ -172,7 +172,8 @@ class Compiler {
         compiled_[{plan.graph.get(), placed.delegate, placed.spec.nodes}] = {step.executable, step.origin,
                                                                              step.not_cached};
       for (const Branch& branch : step.branches)
-        if (!branch.plan->placement.partitions.empty()) Keep(*branch.plan, branch.plan->placement);  // else it was refused, and kept
+        if (!branch.plan->placement.partitions.empty())
+          Keep(*branch.plan, branch.plan->placement);  // else it was refused, and kept
     }
   }
 

@@ -41,8 +41,8 @@ class Reporter {
       report_.multiply_adds += multiply_adds;
       if (lists_) AddLists(plan, step, name, region, replaces, multiply_adds);
       for (size_t b = 0; b < step.branches.size(); ++b)
-        Add(*step.branches[b].plan, (region.empty() ? "" : region + "/") + NodeName(graph, placed.spec.nodes.front()) + "/" +
-                                   RegionName(graph.nodes[placed.spec.nodes.front()], b));
+        Add(*step.branches[b].plan, (region.empty() ? "" : region + "/") + NodeName(graph, placed.spec.nodes.front()) +
+                                        "/" + RegionName(graph.nodes[placed.spec.nodes.front()], b));
     }
   }
 

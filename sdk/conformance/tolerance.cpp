@@ -174,7 +174,7 @@ Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype compu
   // A logarithm near 1 is as exact as its argument, which Softplus rounds to 1 plus a little, and so is the remainder
   // where Gelu's error function approaches -1 or the gates of a cell cancel.
   const bool near_zero =
-      type.find("Log") != std::string::npos || IsOneOf(type, {"GRU", "Gelu", "LSTM", "RNN", "Softplus"});
+      type.find("Log") != std::string::npos || IsOneOf(type, {"GRU", "Gelu", "LSTM", "Mish", "RNN", "Softplus"});
   const double sums = terms > 1 ? 2 * unit * SizeOfSums(tested, terms) : 0;
   return {std::max(near_zero ? units * unit : smallest, sums), units * unit, units * unit, reason};
 }

@@ -349,10 +349,14 @@ small_use("Split", [floats(*MAP), Fixed(numbers(3, 5))], outputs=(np.float32, np
 # What only moves control, or is gone before anything runs.
 WITHOUT = {
     "Affine": "an experimental operator of old files; Mul and Add in one",
+    "BitCast": "a copy",
+    "CausalConvWithState": "a depthwise convolution",
     "Constant": "gone before anything runs",
     "Crop": "an experimental operator of old files; a copy, like Slice",
+    "CumProd": "the loop of CumSum",
     "If": "runs other operators",
     "ImageScaler": "an experimental operator of old files; Mul and Add in one",
+    "LinearAttention": "token after token, products of a head's size",
     "Loop": "runs other operators",
     "Microsoft_DynamicQuantizeLSTM": "LSTM's kernel on dequantized weights",
     "ParametricSoftplus": "an experimental operator of old files; Softplus with two factors",
@@ -360,6 +364,9 @@ WITHOUT = {
     "ScaledTanh": "an experimental operator of old files; Tanh with two factors",
     "Scan": "runs other operators",
     "Scatter": "ScatterElements by its older name",
+    "SwiGLU": "Swish and Mul in one",
+    "Swish": "one function for each element, like Mish",
+    "TensorScatter": "a copy",
     **{f"Ml_{name}": "classical machine learning: small models, whose time is that of the call" for name in (
         "ArrayFeatureExtractor", "Binarizer", "CategoryMapper", "FeatureVectorizer", "Imputer", "LabelEncoder",
         "LinearClassifier", "LinearRegressor", "Normalizer", "OneHotEncoder", "SVMClassifier", "SVMRegressor", "Scaler",

@@ -164,7 +164,8 @@ class Decisions(unittest.TestCase):
         trace.unlink()
         second = self.deputy("run", self.model, *run, self.scratch / "second")
         self.assertIn("wrong_fusions 0/13 nodes", second.stderr)
-        self.assertFalse(trace.exists() and trace.read_text(), "the delegate was run again")
+        if "unsure" not in first.stderr:  # a decision of a busy machine is made again
+            self.assertFalse(trace.exists() and trace.read_text(), "the delegate was run again")
         report = json.loads(self.deputy("partition", self.model, *run[:-1], "--json").stdout)
         for node in report["nodes"]:
             (refusal,) = node["refusals"]

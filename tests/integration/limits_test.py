@@ -148,8 +148,9 @@ class Limits(unittest.TestCase):
         self.ends_in_time([*fill, onnx_bytes.node("NonMaxSuppression", ["boxes", "scores", "count"], ["y"], "long")],
                           [*shapes, count], 7)  # fmt: skip
         length = integers([1, 1000003, 1], (3,), "length")
+        # Its folding takes two seconds before that.
         self.ends_in_time([onnx_bytes.node("ConstantOfShape", ["length"], ["x"]),
-                           onnx_bytes.node("DFT", ["x"], ["y"], "long")], [length])  # fmt: skip
+                           onnx_bytes.node("DFT", ["x"], ["y"], "long")], [length], most=4)  # fmt: skip
 
     def test_R173_the_table_of_a_transform_is_memory_of_the_session(self):
         shape, length = integers([1, 4, 1], (3,), "shape"), integers([(1 << 22) + 15], (), "n")

@@ -32,7 +32,7 @@ OPERATORS = {
     "ImageDecoder": "left out, the application decodes images",
     "RegexFullMatch": "strings", "StringConcat": "strings", "StringNormalizer": "strings", "StringSplit": "strings",
 }  # fmt: skip
-DOMAINS = {"ai.onnx.ml": "not ONNX's own operators", "ai.onnx.preview": "not final",
+DOMAINS = {"ai.onnx.preview": "not final",
            "ai.onnx.preview.training": "training", "ai.onnx.training": "training"}
 # Cases that do not pass, with a part of what is said of them.
 RANDOM, TRAINING = "generates random numbers", "Dropout in training mode is not supported"
@@ -86,7 +86,7 @@ def excuse_for(model):
             if attribute.HasField("t") and attribute.t.data_type in TYPES:
                 return TYPES[attribute.t.data_type]
             if attribute.strings or attribute.name == "value_string":
-                return "strings" if node.op_type in ("Constant", "TfIdfVectorizer") else None
+                return "strings" if node.op_type in ("Constant", "TfIdfVectorizer", "LabelEncoder") else None
     return next((TYPES[dtype] for dtype in types_of(model.graph) if dtype in TYPES), None)
 
 

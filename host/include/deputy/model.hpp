@@ -95,9 +95,9 @@ class DEPUTY_API Session {
   // Inputs in the model's order, dense. They are read in place and never written. Shapes that differ from the last run
   // make or find another plan, as Resize does. On return `outputs` has one tensor per output; a tensor that was there
   // before with the right dtype and shape is written in place, so that a caller that keeps its vector causes no
-  // allocation. One with memory of its own is replaced where it does not fit; one whose memory is borrowed (Wrap without
-  // an owner) then is kInvalidArgument. It is not the vector of the inputs, and no output shares memory with an input.
-  // kFailedPrecondition for a model whose inputs and outputs are not all tensors: use PredictValues.
+  // allocation. One with memory of its own is replaced where it does not fit; one whose memory is borrowed (Wrap
+  // without an owner) then is kInvalidArgument. It is not the vector of the inputs, and no output shares memory with an
+  // input. kFailedPrecondition for a model whose inputs and outputs are not all tensors: use PredictValues.
   Status Predict(const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs);
 
   // The same for models with sequences and optionals; any model can be run so. Sequences are shared with the model, not

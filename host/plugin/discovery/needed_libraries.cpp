@@ -239,7 +239,7 @@ std::string InitialLibraryPath() {
     is_readable = true;
     if (variable.starts_with(kName)) return variable.substr(kName.size());
   }
-  const char* now = is_readable ? nullptr : std::getenv("LD_LIBRARY_PATH");
+  const char* now = is_readable ? nullptr : secure_getenv("LD_LIBRARY_PATH");
   return now == nullptr ? "" : now;
 }
 

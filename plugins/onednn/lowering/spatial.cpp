@@ -76,19 +76,19 @@ void Reduce(const float* x, float* y, const Sums& sums, const Join& join, Number
 void LowerShortSums(const Operation& operation, const Reduction& parameters, const Sums& sums, Lowering& lowering) {
   const Slot source = lowering.PlainOf(operation.inputs[0]);
   const Slot result = lowering.Result(operation.output, Plain(lowering.program().dims(operation.output)));
-  lowering.EmitFunction("reduce", {source, result},
-                        [sums, algorithm = parameters.algorithm](const std::vector<char*>& data) {
-                          const float* const from = reinterpret_cast<const float*>(data[0]);
-                          float* const to = reinterpret_cast<float*>(data[1]);
-                          if (algorithm == dnnl::algorithm::reduction_max)
-                            return Reduce<float>(from, to, sums, [](float a, float b) { return b > a ? b : a; });
-                          if (algorithm == dnnl::algorithm::reduction_min)
-                            return Reduce<float>(from, to, sums, [](float a, float b) { return b < a ? b : a; });
-                          const bool mean = algorithm == dnnl::algorithm::reduction_mean;
-                          const double scale = mean ? 1 / static_cast<double>(sums.count) : 1;
-                          Reduce<double>(
-                              from, to, sums, [](double a, double b) { return a + b; }, scale);
-                        });
+  lowering.EmitFunction(
+      "reduce", {source, result}, [sums, algorithm = parameters.algorithm](const std::vector<char*>& data) {
+        const float* const from = reinterpret_cast<const float*>(data[0]);
+        float* const to = reinterpret_cast<float*>(data[1]);
+        if (algorithm == dnnl::algorithm::reduction_max)
+          return Reduce<float>(from, to, sums, [](float a, float b) { return b > a || b != b ? b : a; });
+        if (algorithm == dnnl::algorithm::reduction_min)
+          return Reduce<float>(from, to, sums, [](float a, float b) { return b < a || b != b ? b : a; });
+        const bool mean = algorithm == dnnl::algorithm::reduction_mean;
+        const double scale = mean ? 1 / static_cast<double>(sums.count) : 1;
+        Reduce<double>(
+            from, to, sums, [](double a, double b) { return a + b; }, scale);
+      });
 }
 
 }  // namespace

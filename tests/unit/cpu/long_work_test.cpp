@@ -313,8 +313,14 @@ const std::map<std::string, std::string>& OperatorsWithoutCase() {
       found[op] = "a step or few for each element of the output, in pieces of the pool's loop";
     for (const char* op :
          {"Microsoft_QLinearSoftmax", "Microsoft_EmbedLayerNormalization", "Microsoft_SkipLayerNormalization",
-          "Microsoft_SkipSimplifiedLayerNormalization", "Microsoft_RotaryEmbedding"})
+          "Microsoft_SkipSimplifiedLayerNormalization", "Microsoft_RotaryEmbedding", "Ml_LinearClassifier",
+          "Ml_LinearRegressor", "Ml_SVMClassifier", "Ml_SVMRegressor", "Ml_TreeEnsemble", "Ml_TreeEnsembleClassifier",
+          "Ml_TreeEnsembleRegressor"})
       found[op] = "row by row, in pieces of the pool's loop";
+    for (const char* op : {"Affine", "ParametricSoftplus", "Scale", "ScaledTanh", "Ml_Binarizer", "Ml_Imputer",
+                           "Ml_Scaler", "Ml_LabelEncoder", "Ml_CategoryMapper", "Ml_OneHotEncoder",
+                           "Ml_ArrayFeatureExtractor", "Ml_FeatureVectorizer", "Ml_Normalizer"})
+      found[op] = "a step or few for each element of the output, in pieces of the pool's loop";
     found["Microsoft_QGemm"] = "the product of MatMulIntegerToFloat";
     found["Microsoft_GroupQueryAttention"] = "the kernel of Attention";
     found["Microsoft_DynamicQuantizeLSTM"] = "the kernel of LSTM";

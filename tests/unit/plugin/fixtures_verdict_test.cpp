@@ -257,6 +257,7 @@ const Row kRows[] = {
     {"streamer", "compile: not supported", "not a product with constant weights", "", "sound: it runs no Relu"},
     // Sound alone: two of them are wrong beside another.
     {"good", "compiled", "", "", "sound"},
+    {"takes_custom", "compiled", "", "", "sound: takes a custom operator of TensorFlow Lite"},
     {"hostile_texts", "compiled", "", "", "sound"},
     {"leaves_a_mark", "compiled", "", "", "sound"},
     {"duplicate", "compiled", "", "R80", "Scan: the id of a plugin that was there first"},
