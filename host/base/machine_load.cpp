@@ -1,11 +1,13 @@
 #include "base/machine_load.hpp"
 
+#include <dirent.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <memory>
 #include <sstream>
 #include <vector>
 
@@ -35,12 +37,10 @@ uint64_t OwnTicks(const std::string& proc) {
   std::vector<std::string> folders = {proc + "/self"};
   for (size_t i = 0; i < folders.size() && i < kMostDescendants; ++i) {
     sum += TicksOf(folders[i] + "/stat");
-    try {  // the forms without exceptions end the program where memory is short
-      for (const auto& task : std::filesystem::directory_iterator(folders[i] + "/task")) {
-        std::ifstream children(task.path() / "children");
-        for (std::string pid; children >> pid;) folders.push_back(proc + "/" + pid);
-      }
-    } catch (const std::filesystem::filesystem_error&) {  // the process has ended
+    const std::unique_ptr<DIR, int (*)(DIR*)> tasks(opendir((folders[i] + "/task").c_str()), closedir);
+    for (const dirent* task = nullptr; tasks != nullptr && (task = readdir(tasks.get())) != nullptr;) {
+      std::ifstream children(folders[i] + "/task/" + task->d_name + "/children");
+      for (std::string pid; children >> pid;) folders.push_back(proc + "/" + pid);
     }
   }
   return sum;

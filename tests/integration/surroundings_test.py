@@ -245,7 +245,7 @@ class Surroundings(FaultRun):
             self.assertEqual(running.returncode, 0)
             self.assertLess(usage.ru_maxrss, most, "kilobytes")
 
-    def test_R176_a_long_chain_is_estimated_in_time(self):
+    def test_R176_the_estimate_of_a_long_chain_ends_in_time(self):
         # Work that grows with the square of the nodes takes longer than a call may.
         count = 300_000
         names = ["x", *(f"v{i}" for i in range(count - 1)), "y"]

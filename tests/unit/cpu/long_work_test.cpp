@@ -321,6 +321,7 @@ const std::map<std::string, std::string>& OperatorsWithoutCase() {
                            "Ml_Scaler", "Ml_LabelEncoder", "Ml_CategoryMapper", "Ml_OneHotEncoder",
                            "Ml_ArrayFeatureExtractor", "Ml_FeatureVectorizer", "Ml_Normalizer"})
       found[op] = "a step or few for each element of the output, in pieces of the pool's loop";
+    found["LinearAttention"] = "token after token, in parts";
     found["Microsoft_QGemm"] = "the product of MatMulIntegerToFloat";
     found["Microsoft_GroupQueryAttention"] = "the kernel of Attention";
     found["Microsoft_DynamicQuantizeLSTM"] = "the kernel of LSTM";
