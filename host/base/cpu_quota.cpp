@@ -10,8 +10,6 @@
 namespace deputy::host {
 namespace {
 
-namespace fs = std::filesystem;
-
 // A mount of a hierarchy of groups: version 2, or that of version 1 with the controller.
 struct GroupMount {
   std::string root, point;  // the group that is mounted, and where
@@ -39,9 +37,9 @@ std::string Unescaped(const std::string& text) {
   return plain;
 }
 
-std::vector<GroupMount> GroupMounts(const fs::path& root) {
+std::vector<GroupMount> GroupMounts(const std::string& root) {
   std::vector<GroupMount> mounts;
-  std::ifstream file(root / "proc/self/mountinfo");
+  std::ifstream file(root + "/proc/self/mountinfo");
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
     std::string skipped, group, point, word;
@@ -57,8 +55,8 @@ std::vector<GroupMount> GroupMounts(const fs::path& root) {
 }
 
 // The path of the process' group in the hierarchy.
-std::string GroupOf(const fs::path& root, bool is_second) {
-  std::ifstream file(root / "proc/self/cgroup");
+std::string GroupOf(const std::string& root, bool is_second) {
+  std::ifstream file(root + "/proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
@@ -68,13 +66,13 @@ std::string GroupOf(const fs::path& root, bool is_second) {
   return "/";
 }
 
-std::optional<double> QuotaOf(const fs::path& group, bool is_second) {
+std::optional<double> QuotaOf(const std::string& group, bool is_second) {
   double time = 0, period = 0;
   if (is_second) {
-    std::ifstream file(group / "cpu.max");  // "max 100000", "50000 100000"
+    std::ifstream file(group + "/cpu.max");  // "max 100000", "50000 100000"
     if (!(file >> time >> period)) return std::nullopt;
   } else {
-    std::ifstream quota(group / "cpu.cfs_quota_us"), of(group / "cpu.cfs_period_us");
+    std::ifstream quota(group + "/cpu.cfs_quota_us"), of(group + "/cpu.cfs_period_us");
     if (!(quota >> time) || !(of >> period)) return std::nullopt;
   }
   return time > 0 && period > 0 ? std::optional(time / period) : std::nullopt;
@@ -82,17 +80,18 @@ std::optional<double> QuotaOf(const fs::path& group, bool is_second) {
 
 }  // namespace
 
-std::optional<double> CpuQuota(const fs::path& root) {
+// Texts, since copies of paths end the program where memory is short.
+std::optional<double> CpuQuota(const std::string& root) {
   std::optional<double> least;
   for (const GroupMount& mount : GroupMounts(root)) {
     std::string group = GroupOf(root, mount.is_second);
     // A container sees a part of the hierarchy, and may see the whole path of its group.
     if (mount.root != "/") group = group.rfind(mount.root, 0) == 0 ? group.substr(mount.root.size()) : "";
-    const fs::path top = root / fs::path(mount.point).relative_path();
-    for (fs::path relative = fs::path(group).relative_path();; relative = relative.parent_path()) {
-      if (const std::optional<double> quota = QuotaOf(top / relative, mount.is_second))
+    const std::string top = root + "/" + mount.point + "/";
+    for (;; group.erase(group.rfind('/'))) {
+      if (const std::optional<double> quota = QuotaOf(top + group, mount.is_second))
         least = std::min(least.value_or(*quota), *quota);
-      if (relative.empty()) break;
+      if (group.rfind('/') == std::string::npos) break;
     }
   }
   return least;

@@ -62,7 +62,9 @@ uint32_t AvailableCpus() {
 }
 
 ThreadPool::ThreadPool(uint32_t threads) {
-  if (threads == 0) threads = AvailableCpus();
+  // Asked here as well, since it reads files, for which a thread of the pool may lack memory.
+  const uint32_t cpus = AvailableCpus();
+  if (threads == 0) threads = cpus;
   workers_.reserve(threads - 1);
   for (uint32_t i = 1; i < threads; ++i) {
     Result<std::thread> worker = StartThread([this, i] { Work(i); });

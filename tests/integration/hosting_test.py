@@ -260,4 +260,6 @@ if __name__ == "__main__":
     parser.add_argument("--deputy", required=True)
     ARGS, rest = parser.parse_known_args()
     ARGS.deputy = os.path.abspath(ARGS.deputy)
+    for variable in ("DEPUTY_CONFIG", "DEPUTY_SYSTEM_CONFIG", "XDG_CONFIG_HOME"):  # each test has layers of its own
+        os.environ.pop(variable, None)
     unittest.main(argv=[sys.argv[0], *rest])
