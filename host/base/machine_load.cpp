@@ -62,7 +62,8 @@ std::optional<ProcessorTime> ReadProcessorTime(const std::string& proc) {
   const std::vector<bool> usable = UsableProcessors();
   ProcessorTime time;
   for (std::string line; std::getline(file, line);) {
-    if (line.size() < 4 || line.compare(0, 3, "cpu") != 0 || line[3] < '0' || line[3] > '9') continue;
+    if (line.compare(0, 3, "cpu") != 0) break;        // the processors come first
+    if (line.size() > 3 && line[3] == ' ') continue;  // all of them together
     std::istringstream words(line.substr(3));
     size_t number = 0;
     uint64_t user = 0, nice = 0, system = 0, idle = 0, waiting = 0, interrupts = 0, soft = 0, stolen = 0;

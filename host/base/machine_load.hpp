@@ -28,7 +28,7 @@ class LoadMeter {
   std::optional<double> ShareOfOthers() const;
 
  private:
-  const std::optional<ProcessorTime> begin_;
+  std::optional<ProcessorTime> begin_;
 };
 
 }  // namespace deputy::host

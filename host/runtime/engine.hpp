@@ -31,6 +31,7 @@ class IncidentLog;
 struct MeasureSettings {
   uint64_t budget_ns = 0;
   double margin = 0;
+  LoadMeter load = {};  // since the context was made
 };
 
 // `debug: {dump}`.
@@ -89,7 +90,6 @@ struct Engine {
   void Report(const Progress& stage) const {
     if (progress) progress(stage);
   }
-  const LoadMeter load;  // since the context was made
   // Held while delegates answer and compile, which they do for one caller at a time.
   std::mutex load_mutex;
 

@@ -14,11 +14,6 @@
 #include "runtime/node_globs.hpp"
 
 namespace deputy {
-namespace {
-
-constexpr uint64_t kBetweenLooksNs = 5'000'000'000;
-
-}  // namespace
 
 using host::Error;
 using host::IsSymbol;
@@ -26,6 +21,8 @@ using host::IsSymbol;
 namespace {
 
 constexpr size_t kSummariesKept = 64;
+// Between two looks at the load of the machine, for a decision that is not sure.
+constexpr uint64_t kBetweenLooksNs = 5'000'000'000;
 // Decisions are smaller, and the store has them as well.
 constexpr size_t kDecisionsKept = 1024;
 
@@ -246,7 +243,8 @@ bool Model::State::LooksQuiet(host::PlacementMeasurement& measurement) const {
   const uint64_t now = host::NowNs();
   uint64_t look_at = measurement.look_at_ns;
   if (now < look_at || !measurement.look_at_ns.compare_exchange_strong(look_at, now + kBetweenLooksNs)) return false;
-  const std::optional<double> share = (measurement.since_look ? *measurement.since_look : engine->load).ShareOfOthers();
+  const std::optional<double> share =
+      (measurement.since_look ? *measurement.since_look : engine->measure->load).ShareOfOthers();
   measurement.since_look.emplace();
   return !share || *share <= host::kMostDisturbance;
 }

@@ -34,7 +34,7 @@ Graph WithDisturbedConstants(const Graph& graph, uint64_t seed);
 // Results of the reference that show how exact it is.
 struct Evidence {
   std::optional<Tensor> exact;    // computed in float64
-  std::vector<Tensor> disturbed;  // computed from disturbed inputs
+  std::vector<Tensor> disturbed;  // computed from disturbed inputs, or with nodes that round differently
 };
 
 // Whether the difference between `got` and the reference is no larger than errors of the reference explain. Floats, and

@@ -73,9 +73,8 @@ Result<Graph> WithSquaredConstants(Graph graph) {
 // The values of all runs: those that a later node or the graph's outputs read.
 class Runs {
  public:
-  Runs(const Graph& graph, const std::vector<uint64_t>& seeds, const MakeExecution& make,
-       const CancellationToken& token)
-      : graph_(graph), seeds_(seeds), make_(make), token_(token), values_(seeds.size()) {
+  Runs(const Graph& graph, size_t count, const MakeExecution& make, const CancellationToken& token)
+      : graph_(graph), make_(make), token_(token), values_(count) {
     for (const Node& node : graph.nodes) node.ForEachRead([&](ValueId id) { ++reads_[id]; });
     for (const ValueId id : graph.outputs) ++reads_[id];
   }
@@ -86,9 +85,10 @@ class Runs {
 
   Status Compute(NodeId id) {
     const OneNode one = Alone(graph_, id);
+    if (one.made.empty()) return {};
     DEPUTY_ASSIGN_OR_RETURN(const std::unique_ptr<Execution> execution, make_(one.graph));
     std::unique_ptr<Execution> of_squares;
-    for (size_t run = 0; run < seeds_.size(); ++run) {
+    for (size_t run = 0; run < values_.size(); ++run) {
       std::vector<Tensor> inputs;
       for (const ValueId value : one.read) inputs.push_back(values_[run].at(value));
       DEPUTY_RETURN_IF_ERROR(RunWith(*execution, inputs, token_));
@@ -99,7 +99,7 @@ class Runs {
         DEPUTY_ASSIGN_OR_RETURN(squares, SquaresOf(one, inputs, of_squares));
       }
       for (size_t i = 0; i < results.size(); ++i) {
-        RoundDifferently(results[i], form, form ? &squares : nullptr, seeds_[run] * 7919 + one.made[i]);
+        RoundDifferently(results[i], form, form ? &squares : nullptr, SeedOf(run, one.made[i]));
         values_[run].insert_or_assign(one.made[i], std::move(results[i]));
       }
     }
@@ -117,6 +117,8 @@ class Runs {
   }
 
  private:
+  static uint64_t SeedOf(size_t run, ValueId value) { return run << 32 | value; }
+
   std::optional<SumForm> FormOf(NodeId id, size_t run, const Tensor& result) const {
     std::vector<Tensor> operands;
     for (const ValueId value : graph_.nodes[id].inputs) {
@@ -148,7 +150,6 @@ class Runs {
   }
 
   const Graph& graph_;
-  const std::vector<uint64_t>& seeds_;
   const MakeExecution& make_;
   const CancellationToken& token_;
   std::vector<std::unordered_map<ValueId, Tensor>> values_;  // by run
@@ -202,14 +203,13 @@ void RoundDifferently(Tensor& result, const std::optional<SumForm>& form, const 
 }
 
 Result<std::vector<std::vector<Tensor>>> RunsRoundedDifferently(const Graph& graph, const std::vector<Tensor>& inputs,
-                                                                const std::vector<uint64_t>& seeds,
-                                                                const MakeExecution& make,
+                                                                size_t count, const MakeExecution& make,
                                                                 const CancellationToken& token) {
-  Runs runs(graph, seeds, make, token);
+  Runs runs(graph, count, make, token);
   for (size_t i = 0; i < graph.captured.size(); ++i) runs.Give(graph.captured[i], inputs[i]);
   for (NodeId id = 0; id < graph.nodes.size(); ++id) DEPUTY_RETURN_IF_ERROR(runs.Compute(id));
   std::vector<std::vector<Tensor>> outputs;
-  for (size_t run = 0; run < seeds.size(); ++run) {
+  for (size_t run = 0; run < count; ++run) {
     DEPUTY_ASSIGN_OR_RETURN(std::vector<Tensor> made, runs.OutputsOfRun(run));
     outputs.push_back(std::move(made));
   }

@@ -30,11 +30,10 @@ void RoundDifferently(Tensor& result, const std::optional<SumForm>& form, const 
 // An execution, on the CPU, of a part of the graph.
 using MakeExecution = std::function<Result<std::unique_ptr<Execution>>(Graph)>;
 
-// The graph's outputs of several runs, one for each seed, node by node. `inputs` in the order of its captures. An error
-// where a node cannot be run by itself.
+// The graph's outputs of `count` runs, node by node, each of which rounds in its own way. `inputs` in the order of its
+// captures. An error where a node cannot be run by itself.
 Result<std::vector<std::vector<Tensor>>> RunsRoundedDifferently(const Graph& graph, const std::vector<Tensor>& inputs,
-                                                                const std::vector<uint64_t>& seeds,
-                                                                const MakeExecution& make,
+                                                                size_t count, const MakeExecution& make,
                                                                 const CancellationToken& token);
 
 }  // namespace deputy::host

@@ -19,7 +19,7 @@ namespace deputy::host {
 namespace {
 
 constexpr int kDisturbances = 6;
-const std::vector<uint64_t> kRoundingSeeds = {1, 2, 3, 4};
+constexpr size_t kRoundings = 4;
 // Contexts of each part of a partition, alive at once, and runs of each: for faults that do not show in every run.
 constexpr int kContextsOfPart = 2, kRunsOfPart = 2;
 
@@ -194,7 +194,7 @@ class Verifier::StepVerification {
       for (size_t i = 0; i < evidence.size(); ++i) evidence[i].disturbed.push_back(std::move(results[i]));
     }
     const Result<std::vector<std::vector<Tensor>>> rounded = RunsRoundedDifferently(
-        *reference.plan().graph, given, kRoundingSeeds, [&](Graph part) { return ExecutionOnCpu(std::move(part)); },
+        *reference.plan().graph, given, kRoundings, [&](Graph part) { return ExecutionOnCpu(std::move(part)); },
         token_);
     if (rounded.ok())
       for (const std::vector<Tensor>& results : *rounded)
