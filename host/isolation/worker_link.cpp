@@ -341,7 +341,7 @@ void WorkerLink::Watch() {
     if (limit) left = std::min(left, limit->left());
     if (control_limit_) left = std::min(left, control_limit_->left());
     if (limit && left.count() <= 0 && limit->is_over()) {
-      Condemn("closed its connection to the host and did not end");
+      WithMemory([&] { Condemn("closed its connection to the host and did not end"); });
       break;
     }
     const WorkerProcess::Ready ready =
@@ -353,7 +353,7 @@ void WorkerLink::Watch() {
     if (ready.output) WithMemory([&] { output = output_->Take(process_->output_fd()); });
     if (ready.reply) WithMemory([&] { control = TakeControl(); });
     if (control && control_limit_ && control_limit_->is_over()) {
-      Condemn("did not end a message");
+      WithMemory([&] { Condemn("did not end a message"); });
       control = false;
     }
     if (!control && !limit) limit = TimeLimit::Within(kTimeToEnd);

@@ -58,10 +58,11 @@ class Reader {
 
 }  // namespace
 
-PlacementDecision MoreCertain(const PlacementDecision& before, PlacementDecision found) {
-  if (found.unsure_searches == 0) return found;
-  const uint32_t searches = before.unsure_searches + found.unsure_searches;
-  if (before.unsure_searches != 0 && before.disturbance < found.disturbance) found = before;
+PlacementDecision MoreCertain(const std::optional<PlacementDecision>& before, PlacementDecision found) {
+  if (!before || found.unsure_searches == 0) return found;
+  if (before->unsure_searches == 0) return *before;
+  const uint32_t searches = before->unsure_searches + found.unsure_searches;
+  if (before->disturbance < found.disturbance) found = *before;
   found.unsure_searches = searches;
   return found;
 }

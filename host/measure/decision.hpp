@@ -50,9 +50,9 @@ uint32_t ForEachNode(const Graph& graph, F&& fn, uint32_t first = 0) {
   return first;
 }
 
-// Of a decision and that of a later search: the later one if it is sure, else that of the less disturbed search. All
-// searches that were not sure count.
-PlacementDecision MoreCertain(const PlacementDecision& before, PlacementDecision found);
+// Of a decision, if there is one, and that of a later search: the later one if it is sure, else the earlier one if that
+// is sure, else that of the less disturbed search. All searches that were not sure count.
+PlacementDecision MoreCertain(const std::optional<PlacementDecision>& before, PlacementDecision found);
 
 // Adds the decision to the nodes that delegates are refused.
 void Apply(const PlacementDecision& decision, const Graph& graph, PlacementOptions& options);

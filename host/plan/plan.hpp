@@ -50,13 +50,13 @@ enum class ExecutableOrigin : uint8_t {
 };
 std::string_view NameOf(ExecutableOrigin origin);  // "compiled", "restored", "resized"
 
-// A partition, or a node whose regions the host runs.
 // A region of a step as a plan. captures[i] feeds plan->graph->captured[i].
 struct Branch {
   std::shared_ptr<const Plan> plan;
   std::vector<ValueId> captures;
 };
 
+// A partition, or a node whose regions the host runs.
 struct Step {
   uint32_t partition = 0;
   std::shared_ptr<const Executable> executable;           // null for an If, a Loop or a Scan

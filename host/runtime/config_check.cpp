@@ -1,5 +1,6 @@
 // CheckConfig: everything that can be known about a configuration before a model is built with it.
 #include <fmt/format.h>
+#include <sys/auxv.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -26,6 +27,7 @@
 #include "runtime/node_globs.hpp"
 #include "runtime/read_model.hpp"
 #include "runtime/scan.hpp"
+#include "tensor/shape.hpp"
 
 namespace deputy {
 namespace host {
@@ -131,7 +133,8 @@ class ConfigChecker {
     if (std::any_of(check_.problems.begin(), check_.problems.end(), [](const auto& problem) { return problem.error; }))
       return {};
     ConfigSources quiet = sources;
-    quiet.settings.emplace_back("log.level=off");  // what it would say is among the problems
+    // What it would say is among the problems. A program with more rights than its caller takes no settings.
+    if (getauxval(AT_SECURE) == 0) quiet.settings.emplace_back("log.level=off");
     Status status = [&]() -> Status {
       DEPUTY_ASSIGN_OR_RETURN(const Context context, Context::FromLayers(quiet));
       deputy::Model built;
@@ -139,10 +142,10 @@ class ConfigChecker {
       std::vector<Shape> shapes;
       for (const TensorInfo& input : built.inputs()) {
         shapes.push_back(input.kind == ValueKind::kTensor ? input.shape : Shape());
-        for (int64_t& extent : shapes.back())
-          if (extent < 0 && &extent == shapes.back().data()) extent = 1;
-        for (const int64_t extent : shapes.back())
-          if (extent < 0 || !input.ranked) return {};  // a run needs --shape
+        if (input.kind != ValueKind::kTensor) continue;
+        Shape& shape = shapes.back();
+        if (!shape.empty() && shape[0] < 0) shape[0] = 1;
+        if (!input.ranked || !host::IsStatic(shape)) return {};  // a run needs --shape
       }
       return built.Placement(shapes).status();
     }();

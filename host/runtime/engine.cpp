@@ -351,13 +351,15 @@ class EngineBuilder {
       use(records, *std::get<0>(bytes));
     };
     const FaultLimits limits = LimitsOf(options);
+    FaultHandling faults;
     std::optional<Rejection> quarantined;  // the scan has refused what is quarantined under any limits
-    with_records(
-        [&](PluginRecords& records, const PluginFile& bytes) { quarantined = records.FindInUse(bytes, limits); });
+    with_records([&](PluginRecords& records, const PluginFile& bytes) {
+      quarantined = records.FindInUse(bytes, limits);
+      if (!quarantined) faults.known = records.Faults(bytes, limits);
+    });
     if (quarantined)
       return Error(StatusCode::kPlugin, "refused by the rule {}: {}", NameOf(quarantined->reason), quarantined->text)
           .At(file.path.string());
-    FaultHandling faults;
     faults.give_up = [with_records, file](const std::string& text, const FaultLimits& of_faults) {
       with_records([&](PluginRecords& records, const PluginFile& bytes) {
         records.QuarantineInUse(bytes, file.path, file.manifest.id, text, of_faults);
@@ -370,8 +372,6 @@ class EngineBuilder {
       });
       return all;
     };
-    with_records(
-        [&](PluginRecords& records, const PluginFile& bytes) { faults.known = records.Faults(bytes, limits); });
     return IsolatedDelegate::Open(file, request, options, std::move(faults));
   }
 

@@ -221,16 +221,16 @@ void Model::State::Measure(host::PlacementMeasurement& measurement, std::span<co
     settings.budget_ns = std::min(settings.budget_ns, left);
   }
   if (measurement.begun.exchange(true)) return;
-  const host::PlacementDecision before = [&] {
+  const std::vector<host::SlowerNodes> before = [&] {
     const std::lock_guard lock(engine->load_mutex);
-    return DecisionFor(shapes);
+    return DecisionFor(shapes).value_or(host::PlacementDecision()).slower;
   }();
   const Result<host::SearchResult> found = Search(shapes, sample, settings, token);
   if (!found.ok()) {
     measurement.begun = false;  // it was cancelled
     return;
   }
-  measurement.changed = found->decision.slower != before.slower;
+  measurement.changed = found->decision.slower != before;
   if (!measurement.changed) host::Log(host::LogLevel::kInfo, "{}: measured: {}", log_name(), found->decision.summary);
   if (measurement.changed || !found->decision.is_provisional()) return;
   measurement.look_at_ns = host::NowNs() + kBetweenLooksNs;
@@ -240,18 +240,19 @@ void Model::State::Measure(host::PlacementMeasurement& measurement, std::span<co
 
 // Whether other processes have left the processors alone since the last look, or since this context was made.
 bool Model::State::LooksQuiet(host::PlacementMeasurement& measurement) const {
-  const uint64_t now = host::NowNs();
+  constexpr uint64_t kLooking = UINT64_MAX;  // no other session looks meanwhile
   uint64_t look_at = measurement.look_at_ns;
-  if (now < look_at || !measurement.look_at_ns.compare_exchange_strong(look_at, now + kBetweenLooksNs)) return false;
+  if (host::NowNs() < look_at || !measurement.look_at_ns.compare_exchange_strong(look_at, kLooking)) return false;
   const std::optional<double> share =
       (measurement.since_look ? *measurement.since_look : engine->measure->load).ShareOfOthers();
   measurement.since_look.emplace();
+  measurement.look_at_ns = host::NowNs() + kBetweenLooksNs;
   return !share || *share <= host::kMostDisturbance;
 }
 
-host::PlacementDecision Model::State::DecisionFor(std::span<const Shape> shapes) const {
+std::optional<host::PlacementDecision> Model::State::DecisionFor(std::span<const Shape> shapes) const {
   const auto known = decisions_.find({shapes.begin(), shapes.end()});
-  return known == decisions_.end() ? host::PlacementDecision() : known->second;
+  return known == decisions_.end() ? std::nullopt : std::optional(known->second);
 }
 
 Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, const host::Execution& sample,
@@ -283,7 +284,7 @@ Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, c
   graph->DropPages();  // of weights that delegates have packed and the CPU has read for candidates
   DEPUTY_ASSIGN_OR_RETURN(host::SearchResult found, std::move(searched));
   const std::lock_guard lock(engine->load_mutex);
-  const host::PlacementDecision before = DecisionFor(shapes);
+  const std::optional<host::PlacementDecision> before = DecisionFor(shapes);
   found.decision = host::MoreCertain(before, std::move(found.decision));
   KeepDecision({shapes.begin(), shapes.end()}, found.decision);
   if (const std::optional<host::Digest> key = DecisionKey(shapes); key && engine->store != nullptr)
@@ -291,7 +292,7 @@ Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, c
   host::KeepCosts(found.costs, *engine);
   ShapedPlan* const known = FindPlan(shapes);
   if (known == nullptr) return found;
-  if (known->measurement != nullptr && found.decision.slower == before.slower) {
+  if (known->measurement != nullptr && found.decision.slower == before.value_or(host::PlacementDecision()).slower) {
     if (!found.decision.is_provisional()) known->measurement = nullptr;  // the plan follows the decision already
     return found;
   }

@@ -100,8 +100,8 @@ struct Model::State {
   Result<ShapedPlan> MakePlanFor(std::span<const Shape> shapes);
   // The key of the decision for these shapes in the store; none: it is not kept.
   std::optional<host::Digest> DecisionKey(std::span<const Shape> shapes) const;
-  // The decision that plans for these shapes follow; an empty one: the order. The engine's lock is held.
-  host::PlacementDecision DecisionFor(std::span<const Shape> shapes) const;
+  // The decision that plans for these shapes follow; none: there is no decision yet. The engine's lock is held.
+  std::optional<host::PlacementDecision> DecisionFor(std::span<const Shape> shapes) const;
   bool LooksQuiet(host::PlacementMeasurement& measurement) const;
   std::optional<host::PlacementDecision> FindDecision(const host::Graph& graph, std::span<const Shape> shapes);
 

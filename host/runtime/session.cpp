@@ -166,10 +166,6 @@ Result<ModelValue> Apart(const ModelValue& value, const std::unordered_set<const
   return ModelValue::Sequence(value.dtype(), std::move(elements));
 }
 
-}  // namespace
-
-namespace {
-
 // The nodes of a step and of its regions, for the delegates that own them.
 void CountNodes(const host::Plan& plan, const host::Step& step, std::vector<std::pair<std::string, uint64_t>>& counts) {
   const host::PlacedPartition& placed = plan.placement.partitions[step.partition];

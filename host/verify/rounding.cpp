@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
 #include "deputy/element.hpp"
 #include "tensor/held_value.hpp"
+#include "tensor/shape.hpp"
 #include "verify/reference_run.hpp"
 
 namespace deputy::host {
@@ -25,12 +27,6 @@ double UnitOfSums(DType dtype) { return dtype == DType::kFloat64 ? 0x1p-52 : 0x1
 
 bool IsFloat(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
-}
-
-int64_t Product(const Shape& shape, size_t from) {
-  int64_t product = 1;
-  for (size_t i = from; i < shape.size(); ++i) product *= shape[i];
-  return product;
 }
 
 Result<Tensor> Squared(const Tensor& tensor) {
@@ -176,9 +172,9 @@ std::optional<SumForm> SumFormOf(const Primitive& primitive, const std::vector<T
   const Shape& w = operands[1].shape();
   if (type == "MatMul") return SumForm{x.back()};
   if (type == "Gemm") return SumForm{x[primitive.GetInt("transA", 0) != 0 ? 0 : 1]};
-  if (type == "Conv") return SumForm{Product(w, 1)};
+  if (type == "Conv") return SumForm{ElementCount(std::span(w).subspan(1))};
   if (type == "ConvTranspose")
-    return SumForm{w[0] / std::max<int64_t>(1, primitive.GetInt("group", 1)) * Product(w, 2)};
+    return SumForm{w[0] / std::max<int64_t>(1, primitive.GetInt("group", 1)) * ElementCount(std::span(w).subspan(2))};
   return std::nullopt;
 }
 

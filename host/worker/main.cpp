@@ -41,7 +41,7 @@ void NoticeFault(int signal) {
   for (const FaultNotice& notice : notices)
     if (notice.signal == signal)
       (void)send(deputy::host::kWorkerReplyFd, notice.bytes.data(), notice.size, MSG_DONTWAIT | MSG_NOSIGNAL);
-  raise(signal);  // its default action, as soon as this returns
+  raise(signal);  // its default action, at once
 }
 
 void NoticeFaults() {

@@ -192,7 +192,7 @@ class Installations(Trust):
                                   env={})  # fmt: skip
             self.assertEqual(done.returncode, status, (oct(mode), done.stdout, done.stderr))
             if status == 2:
-                self.assertIn("--set: is refused in a program with more rights than its caller", done.stderr)
+                self.assertIn("--set plugins.trust: is refused in a program with more rights than its caller", done.stderr)
 
 
 if __name__ == "__main__":

@@ -34,12 +34,14 @@ ProcessKeeper::State ProcessKeeper::Read() const noexcept {
   errno = 0;
   state.nice = getpriority(PRIO_PROCESS, 0);
   state.policy = sched_getscheduler(0);
+  const std::string_view function = site_.function == nullptr ? "" : site_.function;
+  if (function != "load" && function != "init" && function != "open") return state;
+  // Of the whole process, which other threads of the application change as well: compared only where plugins set
+  // themselves up, which takes a moment, and not over the minutes of a compilation.
   state.dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
   for (size_t i = 0; i < kLimits.size(); ++i) (void)getrlimit(kLimits[i], &state.limits[i]);
   for (int stream = 0; stream < 3; ++stream) state.flags[static_cast<size_t>(stream)] = fcntl(stream, F_GETFL);
-  // Takes as long as all else, and is for where plugins set themselves up.
-  const std::string_view function = site_.function == nullptr ? "" : site_.function;
-  if (function == "load" || function == "init" || function == "open") state.mask = static_cast<mode_t>(FileMask());
+  state.mask = static_cast<mode_t>(FileMask());
   return state;
 }
 

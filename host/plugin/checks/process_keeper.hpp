@@ -1,5 +1,6 @@
 // What a call into a plugin must leave as it was besides the floating-point unit and the signals: the processors, the
-// priority and the scheduling of its thread, and limits, flags and properties of the process.
+// priority and the scheduling of its thread; and calls that load, initialize or open: limits, flags and properties of
+// the process.
 #pragma once
 
 #include <fcntl.h>

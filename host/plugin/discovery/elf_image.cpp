@@ -230,6 +230,12 @@ std::vector<std::string> ElfImage::NeededLibraries() const {
   return names;
 }
 
+std::vector<uint8_t> ElfImage::BuildId() const {
+  for (const ElfNote& note : notes())
+    if (note.owner == "GNU" && note.type == NT_GNU_BUILD_ID) return note.descriptor;
+  return {};
+}
+
 std::vector<std::string> ElfImage::LoadedLibraries() const {
   std::vector<std::string> names = Texts(DT_NEEDED);
   for (const int64_t tag : {DT_FILTER, DT_AUXILIARY})

@@ -36,6 +36,8 @@ class ElfImage {
   bool text_relocations() const { return text_relocations_; }
   // Names of the libraries that the dynamic linker loads with this one, in order (DT_NEEDED).
   std::vector<std::string> NeededLibraries() const;
+  // Of the linker; empty without one.
+  std::vector<uint8_t> BuildId() const;
   // The same, and those that it is a filter of, which are loaded with it as well (DT_FILTER, DT_AUXILIARY).
   std::vector<std::string> LoadedLibraries() const;
   // The texts of a dynamic tag, such as DT_RUNPATH, that are not empty.

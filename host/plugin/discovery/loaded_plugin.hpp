@@ -48,6 +48,8 @@ class LoadedPlugin {
   // Of the plugin's file, in hexadecimal, with the name of the content of its parts; empty without a build id, as for
   // the application's own plugin.
   std::string BuildIdText() const;
+  // Its code is in another process.
+  bool is_served() const { return own_life_ != nullptr; }
 
   // Null if there is no such delegate.
   const deputy_delegate* FindDelegate(std::string_view id) const;

@@ -194,10 +194,10 @@ bool AbiFits(uint32_t abi, uint32_t min_host, uint32_t host) {
 namespace {
 
 // Of the runtime library that the file needs; empty for none, and for that of undefined behaviour, which runs anywhere.
-std::string SanitizerOf(const ElfImage& image) {
+std::string SanitizerOf(const std::vector<std::string>& libraries) {
   constexpr std::pair<std::string_view, std::string_view> kRuntimes[] = {
       {"asan", "address"}, {"tsan", "thread"}, {"lsan", "leak"}, {"msan", "memory"}, {"hwasan", "hwaddress"}};
-  for (const std::string& library : image.NeededLibraries())
+  for (const std::string& library : libraries)
     for (const auto& [name, kind] : kRuntimes)
       if (library.rfind(fmt::format("lib{}.so", name), 0) == 0 ||
           library.rfind(fmt::format("libclang_rt.{}", name), 0) == 0)
@@ -208,9 +208,7 @@ std::string SanitizerOf(const ElfImage& image) {
 Checked<Manifest> ReadManifestOf(const ByteSource& file, const HostTraits& host) {
   DEPUTY_ASSIGN_OR_REJECT(const ElfImage image, ElfImage::Parse(file, host.machine));
   const ElfNote* found = nullptr;
-  const ElfNote* build_id = nullptr;
   for (const ElfNote& note : image.notes()) {
-    if (note.owner == "GNU" && note.type == NT_GNU_BUILD_ID) build_id = &note;
     if (note.owner != DEPUTY_NOTE_OWNER || note.type != DEPUTY_NOTE_TYPE) continue;
     if (found != nullptr) return Rejection{RejectReason::kBadNote, "has two manifests"};
     found = &note;
@@ -218,7 +216,8 @@ Checked<Manifest> ReadManifestOf(const ByteSource& file, const HostTraits& host)
   const std::optional<bool> entry = image.FindFunction(DEPUTY_ENTRY_SYMBOL);
   if (found == nullptr && !entry) return Rejection{RejectReason::kNotAPlugin, "is not a delegate plugin"};
   // Before all else: what the runtime of a sanitizer does without its program is no fault of the plugin.
-  if (const std::string runtime = SanitizerOf(image); !runtime.empty() && runtime != host.sanitizer)
+  std::vector<std::string> libraries = image.NeededLibraries();
+  if (const std::string runtime = SanitizerOf(libraries); !runtime.empty() && runtime != host.sanitizer)
     return Rejection{RejectReason::kSanitizerMismatch,
                      fmt::format("is built with the {} sanitizer, this host {}", runtime,
                                  host.sanitizer.empty() ? "is not" : "with the " + host.sanitizer + " sanitizer")};
@@ -236,8 +235,8 @@ Checked<Manifest> ReadManifestOf(const ByteSource& file, const HostTraits& host)
     return Rejection{RejectReason::kExecutableStack, "requests an executable stack; link it with -z noexecstack"};
   if (image.text_relocations())
     return Rejection{RejectReason::kTextRelocations, "has relocations in its code; compile it with -fPIC"};
-  if (build_id != nullptr) manifest.build_id = build_id->descriptor;
-  manifest.libraries = image.NeededLibraries();
+  manifest.build_id = image.BuildId();
+  manifest.libraries = std::move(libraries);
   return manifest;
 }
 

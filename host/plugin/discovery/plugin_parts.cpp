@@ -20,10 +20,7 @@ namespace fs = std::filesystem;
 
 std::vector<uint8_t> BuildIdOf(const PluginFile& file) {
   const Checked<ElfImage> image = ElfImage::Parse(file, ThisMachine());
-  if (RejectionOf(image) != nullptr) return {};
-  for (const ElfNote& note : std::get<ElfImage>(image).notes())
-    if (note.owner == "GNU" && note.type == NT_GNU_BUILD_ID) return note.descriptor;
-  return {};
+  return RejectionOf(image) != nullptr ? std::vector<uint8_t>() : std::get<ElfImage>(image).BuildId();
 }
 
 int AddName(dl_phdr_info* object, size_t, void* data) {

@@ -167,7 +167,6 @@ std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const Sea
   candidate.unwanted = !IsWanted(*candidate.entry.manifest, options);
   if (candidate.unwanted) return std::nullopt;
   candidate.parts = PartsOfNote(candidate.resolved, *candidate.entry.manifest);
-  candidate.note_parts = candidate.parts.size();
   file->set_parts(candidate.parts);
   JudgeLibraries(candidate, *file, options);
   LookUpLock(candidate, *file, options);
@@ -346,8 +345,9 @@ LoadedPlugin::Expected PluginRegistry::ExpectedOf(const Candidate& candidate) {
   Digester digester;
   const std::span<const PluginPart> parts(candidate.parts);
   // The content is the plugin's own as well, whose build id stands for it where nothing is kept.
-  if (candidate.content && candidate.note_parts != 0) digester.Add(*candidate.content);
-  AddStates(candidate.content ? parts.subspan(candidate.note_parts) : parts, digester);
+  const size_t of_note = candidate.entry.manifest->files.size();  // the first of the parts
+  if (candidate.content && of_note != 0) digester.Add(*candidate.content);
+  AddStates(candidate.content ? parts.subspan(of_note) : parts, digester);
   expected.parts_text = HexText(digester.Finish());
   return expected;
 }

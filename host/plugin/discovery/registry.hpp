@@ -112,7 +112,6 @@ class PluginRegistry final : public DelegateFactory {
     FileIdentity identity;
     std::vector<PluginPart> parts;  // of its note, and mapped in the probe
     std::optional<Digest> content;  // of the file and the parts of its note; none where nothing is kept
-    size_t note_parts = 0;          // the first of the parts
     bool unwanted = false;          // so it was not probed, and is not loaded
     std::shared_ptr<LoadedPlugin> loaded;
   };

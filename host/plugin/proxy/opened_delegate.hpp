@@ -96,15 +96,21 @@ class OpenedDelegate {
                      const CallDetail& detail = {}) const {
     const LoadTurn turn(*this);
     const WatchedCall watched(call_limit_, plugin_->label(), function, detail.place);
-    const ProcessKeeper keeper({plugin_->label(), function, {}});
+    const std::optional<ProcessKeeper> keeper = KeeperOf(function);
     return Call(function, graph, std::forward<Function>(call), detail);
   }
   template <class Function>
   void CallVoidLoading(const char* function, Function&& call, std::string_view place = {}) const {
     const LoadTurn turn(*this);
     const WatchedCall watched(call_limit_, plugin_->label(), function, place);
-    const ProcessKeeper keeper({plugin_->label(), function, {}});
+    const std::optional<ProcessKeeper> keeper = KeeperOf(function);
     CallVoid(function, std::forward<Function>(call), place);
+  }
+
+  // None for a plugin whose code is in another process, which it alone changes.
+  std::optional<ProcessKeeper> KeeperOf(const char* function) const {
+    return plugin_->is_served() ? std::nullopt
+                                : std::optional<ProcessKeeper>(std::in_place, CallSite{plugin_->label(), function, {}});
   }
 
   // The turn of a call for an executable that counts as a run: where runs may not overlap it waits for the others.

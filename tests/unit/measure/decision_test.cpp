@@ -42,7 +42,7 @@ TEST(PlacementDecision, TheSurerOneStaysAndSearchesAreBounded) {
     decision.unsure_searches = disturbance > kMostDisturbance ? 1 : 0;
     return decision;
   };
-  PlacementDecision decision = MoreCertain({}, found("first", 0.6));
+  PlacementDecision decision = MoreCertain(std::nullopt, found("first", 0.6));
   EXPECT_TRUE(decision.is_provisional());
   decision = MoreCertain(decision, found("less disturbed", 0.4));
   EXPECT_EQ(decision.summary, "less disturbed");
@@ -51,6 +51,7 @@ TEST(PlacementDecision, TheSurerOneStaysAndSearchesAreBounded) {
   EXPECT_EQ(decision.unsure_searches, 3u);
   EXPECT_FALSE(MoreCertain(decision, found("sure", 0.02)).is_provisional());
   EXPECT_EQ(MoreCertain(decision, found("sure", 0.02)).summary, "sure");
+  EXPECT_EQ(MoreCertain(found("sure", 0.02), found("disturbed", 0.5)).summary, "sure");
   while (decision.is_provisional()) decision = MoreCertain(decision, found("again", 0.5));
   EXPECT_EQ(decision.unsure_searches, PlacementDecision::kMostUnsureSearches);
 }

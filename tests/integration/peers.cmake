@@ -4,7 +4,7 @@ set(DEPUTY_PEERS_PYTHON ${PROJECT_SOURCE_DIR}/build/peers/bin/python
 function(deputy_peer_test name script)
   add_test(NAME integration.${name}
            COMMAND sh -c [[test -x "$0" && exec "$0" "$@"; exec python3 "$@"]] ${DEPUTY_PEERS_PYTHON}
-                   ${CMAKE_CURRENT_SOURCE_DIR}/integration/${script} --deputy $<TARGET_FILE:deputy_cli> ${ARGN})
+                   ${CMAKE_CURRENT_SOURCE_DIR}/${script} --deputy $<TARGET_FILE:deputy_cli> ${ARGN})
   set_tests_properties(integration.${name} PROPERTIES LABELS integration SKIP_RETURN_CODE 77 TIMEOUT 900)
 endfunction()
 deputy_peer_test(microsoft_operators microsoft_operators_test.py)
@@ -12,7 +12,7 @@ deputy_peer_test(ml_operators ml_operators_test.py)
 deputy_peer_test(experimental_operators experimental_operators_test.py)
 add_test(NAME integration.definitions
          COMMAND sh -c [[test -x "$0" && exec "$0" "$@"; exec python3 "$@"]] ${DEPUTY_PEERS_PYTHON}
-                 ${CMAKE_CURRENT_SOURCE_DIR}/integration/definitions_test.py --schema ${PROJECT_SOURCE_DIR}/sdk/schema
+                 ${CMAKE_CURRENT_SOURCE_DIR}/definitions_test.py --schema ${PROJECT_SOURCE_DIR}/sdk/schema
                  --importer ${PROJECT_SOURCE_DIR}/host/import/onnx)
 set_tests_properties(integration.definitions PROPERTIES LABELS integration SKIP_RETURN_CODE 77)
 deputy_peer_test(fixed_extents fixed_extents_test.py)
@@ -20,7 +20,6 @@ deputy_peer_test(onnx_package onnx_package_test.py)
 if(DEPUTY_BUILD_PLUGINS AND NOT DEPUTY_SANITIZE)
   deputy_peer_test(trace trace_test.py --digits ${PROJECT_SOURCE_DIR}/configs/digits/digits.onnx)
 endif()
-get_property(fixture_directory GLOBAL PROPERTY DEPUTY_FIXTURE_PLUGIN_DIR)
 deputy_peer_test(tflite_custom tflite_custom_test.py --fixtures ${fixture_directory})
 if(NOT DEPUTY_SANITIZE)
   foreach(what RealModels Operators States Networks)
