@@ -99,6 +99,13 @@ class Hosting(unittest.TestCase):
                 (line,) = (line for line in messages.splitlines() if "open changed" in line)
                 self.assertIn(told, line)
 
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "there is one processor")
+    def test_R182_what_the_first_run_changes_in_its_thread_is_restored_and_told(self):
+        pins = "{ cpu_set_t s; CPU_ZERO(&s); CPU_SET(0, &s); sched_setaffinity(0, sizeof s, &s); }"
+        made_plugins.plugin(self.plugins, "pins", f"#define FIXTURE_AFTER_EXECUTE {pins}\n", before="#include <sched.h>")
+        _, messages = self.run_json(self.config("{name: pins, isolation: none}"))
+        self.assertIn("execute changed the processors on which its thread may run; restored", messages)
+
     def test_R182_two_wishes_for_one_variable_are_told(self):
         for name, value in (("a", "1"), ("b", "2")):
             made_plugins.plugin(self.plugins, name, note=f"env=VENDOR_MODE={value}\\n")

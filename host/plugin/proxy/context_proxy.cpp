@@ -127,6 +127,7 @@ Status ContextProxy::Run(const RunArgs& args, Watch watch) {
 }
 
 Status ContextProxy::RunFirst(const RunArgs& args) {
+  const std::optional<ProcessKeeper> keeper = opened_.KeeperOf("execute");
   const auto run = [&](const RunArgs& filled) { return Run(filled, Watch::kFloatAndSignals); };
   DEPUTY_ASSIGN_OR_RETURN(const std::optional<Unwritten> found, RunOnPattern(args, false, run));
   if (found) return opened_.Fault("execute", Describe(*found, executable_->OutputName(found->output)));

@@ -36,6 +36,16 @@ inline const schema::Attribute* FindAttribute(const schema::Primitive* primitive
   return found != nullptr && found->type() == type ? found : nullptr;
 }
 
+// Empty for null. Element by element: libstdc++'s debug mode asks more of iterators than FlatBuffers' have.
+template <class T>
+std::vector<T> ToVector(const flatbuffers::Vector<T>* elements) {
+  std::vector<T> values;
+  if (elements == nullptr) return values;
+  values.reserve(elements->size());
+  for (const T element : *elements) values.push_back(element);
+  return values;
+}
+
 inline bool HasAttribute(const schema::Primitive* primitive, const char* name) {
   return FindAttribute(primitive, name) != nullptr;
 }
@@ -60,16 +70,14 @@ inline std::vector<int64_t> ReadInts(const schema::Primitive* primitive, const c
                                      std::vector<int64_t> fallback) {
   const schema::Attribute* found = FindAttribute(primitive, name, schema::AttributeType_Ints);
   if (found == nullptr) return fallback;
-  if (found->ints() == nullptr) return {};
-  return std::vector<int64_t>(found->ints()->begin(), found->ints()->end());
+  return ToVector(found->ints());
 }
 
 inline std::vector<float> ReadFloats(const schema::Primitive* primitive, const char* name,
                                      std::vector<float> fallback) {
   const schema::Attribute* found = FindAttribute(primitive, name, schema::AttributeType_Floats);
   if (found == nullptr) return fallback;
-  if (found->floats() == nullptr) return {};
-  return std::vector<float>(found->floats()->begin(), found->floats()->end());
+  return ToVector(found->floats());
 }
 
 inline std::vector<std::string_view> ReadStrings(const schema::Primitive* primitive, const char* name,
@@ -90,7 +98,7 @@ inline TensorAttribute ReadTensor(const schema::Primitive* primitive, const char
   TensorAttribute read;
   if (found == nullptr || found->tensor() == nullptr) return read;
   read.dtype = static_cast<DType>(found->tensor()->dtype());
-  if (const auto* dims = found->tensor()->dims()) read.dims.assign(dims->begin(), dims->end());
+  read.dims = ToVector(found->tensor()->dims());
   if (const auto* data = found->tensor()->data()) read.bytes = Span<const uint8_t>(data->data(), data->size());
   return read;
 }
