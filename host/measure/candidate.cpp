@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "measure/search.hpp"
+#include "plan/make_plan.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {

@@ -12,6 +12,7 @@
 #include "execute/execution.hpp"
 #include "measure/decision.hpp"
 #include "partition/cost_table.hpp"
+#include "plan/make_plan.hpp"
 
 namespace deputy::host {
 

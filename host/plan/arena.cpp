@@ -1,4 +1,5 @@
-// AssignOffsets: one walk over the steps with a list of free holes, or, for lives known by pairs, the largest first.
+#include "plan/arena.hpp"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -7,7 +8,6 @@
 
 #include "base/aligned.hpp"
 #include "base/compressed_lists.hpp"
-#include "plan/plan.hpp"
 
 namespace deputy::host {
 namespace {

@@ -1,6 +1,8 @@
-// PlanBuffers: finds the values that are aliases of each other, then a storage class for each place.
+#include "plan/buffer_planner.hpp"
+
 #include <algorithm>
 
+#include "plan/arena.hpp"
 #include "plan/step_order.hpp"
 
 namespace deputy::host {

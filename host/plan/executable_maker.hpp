@@ -7,6 +7,7 @@
 #include <string>
 
 #include "plan/plan.hpp"
+#include "store/store.hpp"
 
 namespace deputy::host {
 

@@ -3,20 +3,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/function_ref.hpp"
 #include "delegate/delegate.hpp"
 #include "partition/placement.hpp"
 #include "plan/health.hpp"
-#include "plan/verdicts.hpp"
-#include "store/store.hpp"
 
 namespace deputy::host {
 
@@ -90,40 +85,6 @@ struct Plan {
   bool overlaps = false;
 };
 
-// The verdicts on partitions, for plans whose delegates are verified.
-struct VerdictSources {
-  Verdicts* verdicts = nullptr;  // null: no partition has one
-  // Per delegate, the digest of what its verdicts depend on but the partition; none: they are not kept.
-  std::span<const std::optional<Digest>> delegates = {};
-  const Digest* model = nullptr;  // of the file; null: constants are digested
-};
-
-// A partition that is compiled or restored next.
-struct CompileProgress {
-  std::string_view delegate;
-  size_t number = 0, count = 0;  // of the delegate's partitions in the graph, from 1
-  size_t nodes = 0;
-};
-
-// Sources from which a plan is made without compiling, and the health of its delegates.
-struct PlanSources {
-  Store* store = nullptr;         // null: nothing is saved, nothing restored
-  const Plan* sibling = nullptr;  // of the same model for other shapes; see respecialize.hpp
-  // Per delegate; null, or an empty span: its failures end the run, and nothing is verified.
-  std::span<const std::shared_ptr<DelegateHealth>> health = {};
-  VerdictSources verdicts = {};
-  std::function<void(const CompileProgress&)> progress = {};  // may be empty
-  size_t weight_limit = SIZE_MAX;                             // of the weight_bytes of a plan and its branches
-};
-
-// Null where a failure of the step ends the run and no run is verified.
-std::shared_ptr<StepHealth> HealthOf(const Graph& graph, const PlacedPartition& placed, const Step& step,
-                                     const PlanSources& sources);
-// The verdict on a partition that its delegate is known to compute wrongly, compiled for its shapes or resized to them.
-std::optional<PartitionVerdict> KnownFault(const Graph& graph, const PlacedPartition& placed,
-                                           const PlanSources& sources);
-// The error that a wrong result is where no other delegate may replace it.
-Status WrongResult(const PartitionVerdict& verdict);
 // The plan that runs a demoted step; null for any other step.
 inline const Plan* AlternativeOf(const Step& step) {
   return step.health != nullptr && step.health->demoted() ? step.health->alternative.get() : nullptr;
@@ -138,53 +99,7 @@ inline size_t DelegateOf(const Plan& plan, const Step& step) {
 
 std::vector<std::string> NamesOf(std::span<const std::shared_ptr<Delegate>> delegates);
 
-// Places and compiles. A delegate that refuses a partition at compile loses its nodes to the next in order; every such
-// fallback is logged as a warning and stays in the placement's verdicts. Delegates must outlive the plan.
-Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph,
-                                             std::span<const std::shared_ptr<Delegate>> delegates,
-                                             PlacementOptions options, const PlanSources& sources = {});
-
-// Nodes of a step that its delegate must not have any more, and the reasons.
-using Refusals = std::map<NodeId, Verdict>;
-// The same verdict for all nodes of the step.
-Refusals RefuseAll(const Plan& plan, const Step& step, const Verdict& verdict);
-
-// A plan for the nodes of one step: those of `refused` by the delegates after the step's own, the others by that
-// delegate again. Its graph captures the inputs of the step and has its outputs, both in the step's order without those
-// that are left out.
-Result<std::shared_ptr<const Plan>> MakeAlternative(const Plan& plan, const Step& step, const Refusals& refused,
-                                                    std::span<const std::shared_ptr<Delegate>> delegates,
-                                                    PlacementOptions options, const PlanSources& sources);
-// A plan for the nodes of one step by the CPU and custom-operator kernels alone, regardless of the rules and the
-// fallback of the configuration.
-Result<std::shared_ptr<const Plan>> MakeReference(const Plan& plan, const Step& step,
-                                                  std::span<const std::shared_ptr<Delegate>> delegates);
-// The same for a graph of its own, which has no inputs but captures; delegates other than `delegate` and those of the
-// reference have no nodes.
-Result<std::shared_ptr<const Plan>> MakePlanWithOnly(std::shared_ptr<const Graph> graph, size_t delegate,
-                                                     std::span<const std::shared_ptr<Delegate>> delegates);
-
 // "3 delegates, 5 partitions: npu 41/66 nodes (93 % of multiply-adds), onednn 24, cpu 1". Regions count too.
 std::string SummarizePlacement(const Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates);
-
-// Sets what follows from the steps of a new plan: whether they may overlap, their waits, and the slots.
-void CompletePlan(Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates, bool top_level);
-
-class StepOrder;
-
-// Fills plan.slots from the steps, and marks steps that have become views. Values share a place where executables allow
-// it: views with their inputs; results written over their inputs only inside the last delegate, whose inputs are not
-// needed for a fallback. Outputs of a top-level plan are written to the caller's memory. If plan.overlaps, values share
-// bytes only where `order` has one dead before the other is written.
-void PlanBuffers(Plan& plan, const StepOrder& order, size_t last_delegate, bool top_level);
-
-// Gives every arena slot an offset so that no two values that live at the same time overlap, and returns the size, or
-// SIZE_MAX when no memory can be that large. `first` and `last` are the steps in which a value is written first and
-// read last; linear-logarithmic.
-size_t AssignOffsets(std::span<Slot> slots, std::span<const uint32_t> first, std::span<const uint32_t> last,
-                     size_t step_count);
-
-// The same for lives that are known by pairs: two arena slots overlap only if `apart` of their numbers. Quadratic.
-size_t AssignOffsets(std::span<Slot> slots, FunctionRef<bool(uint32_t, uint32_t)> apart);
 
 }  // namespace deputy::host

@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "base/log.hpp"
+#include "plan/complete_plan.hpp"
+#include "plan/step_health.hpp"
 #include "plan/subgraph_shapes.hpp"
 
 namespace deputy::host {

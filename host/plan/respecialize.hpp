@@ -6,7 +6,7 @@
 #include <span>
 
 #include "plan/executable_maker.hpp"
-#include "plan/plan.hpp"
+#include "plan/make_plan.hpp"
 
 namespace deputy::host {
 

@@ -9,6 +9,7 @@
 #include "base/cancellation.hpp"
 #include "base/log.hpp"
 #include "graph/graph.hpp"
+#include "plan/step_health.hpp"
 
 namespace deputy::host {
 namespace {

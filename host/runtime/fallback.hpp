@@ -13,6 +13,7 @@
 
 #include "deputy/health.hpp"
 #include "execute/execution.hpp"
+#include "plan/make_plan.hpp"
 #include "runtime/engine.hpp"
 #include "verify/verifier.hpp"
 

@@ -10,6 +10,7 @@
 #include "graph/inference.hpp"
 #include "graph/passes/passes.hpp"
 #include "measure/search.hpp"
+#include "plan/make_plan.hpp"
 #include "runtime/kept_costs.hpp"
 #include "runtime/node_globs.hpp"
 

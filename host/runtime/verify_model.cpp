@@ -11,6 +11,7 @@
 #include "deputy/tensor_file.hpp"
 #include "graph/graph.hpp"
 #include "measure/decision.hpp"
+#include "plan/make_plan.hpp"
 #include "runtime/held_states.hpp"
 #include "runtime/importers.hpp"
 #include "runtime/model_state.hpp"

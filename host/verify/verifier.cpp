@@ -10,6 +10,7 @@
 
 #include "deputy/element.hpp"
 #include "graph/graph.hpp"
+#include "plan/make_plan.hpp"
 #include "tensor/held_value.hpp"
 #include "verify/noise.hpp"
 #include "verify/reference_run.hpp"

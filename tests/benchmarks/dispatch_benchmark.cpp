@@ -4,6 +4,7 @@
 #include "chain_graph.hpp"
 #include "cpu/delegate.hpp"
 #include "execute/execution.hpp"
+#include "plan/make_plan.hpp"
 
 namespace deputy::host::benchmarks {
 namespace {

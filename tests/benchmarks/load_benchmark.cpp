@@ -10,7 +10,8 @@
 #include "graph/upgrade/upgrade.hpp"
 #include "partition/placer.hpp"
 #include "picky_delegate.hpp"
-#include "plan/plan.hpp"
+#include "plan/arena.hpp"
+#include "plan/make_plan.hpp"
 #include "unit/import/model_builder.hpp"
 
 namespace deputy::host::benchmarks {

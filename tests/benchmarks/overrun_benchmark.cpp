@@ -11,6 +11,7 @@
 #include "cpu/delegate.hpp"
 #include "execute/execution.hpp"
 #include "graph/inference.hpp"
+#include "plan/make_plan.hpp"
 #include "support/test_graph.hpp"
 
 namespace deputy::host::benchmarks {

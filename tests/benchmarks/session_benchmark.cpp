@@ -8,6 +8,7 @@
 #include "deputy/model.hpp"
 #include "execute/execution.hpp"
 #include "format/model_file.hpp"
+#include "plan/make_plan.hpp"
 
 namespace deputy::host::benchmarks {
 namespace {

@@ -14,8 +14,8 @@
 
 namespace deputy::host {
 
-// Lives around a call that loads, and around the first run of a session: it costs some system calls. Afterwards it compares, undoes what it may, and logs the
-// plugin's changes, once per plugin and kind. [any-thread]
+// Lives around a call that loads, and around the first run of a session: it costs some system calls. Afterwards it
+// compares, undoes what it may, and logs the plugin's changes, once per plugin and kind. [any-thread]
 class ProcessKeeper {
  public:
   explicit ProcessKeeper(const CallSite& site) noexcept;

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/file.hpp"
+#include "plan/make_plan.hpp"
 #include "support/test_delegate.hpp"
 #include "unit/execute/cpu_plan.hpp"
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "plan/make_plan.hpp"
 #include "support/test_delegate.hpp"
 #include "support/test_graph.hpp"
 

@@ -1,8 +1,8 @@
+#include "plan/arena.hpp"
+
 #include <gtest/gtest.h>
 
 #include <random>
-
-#include "plan/plan.hpp"
 
 namespace deputy::host {
 namespace {

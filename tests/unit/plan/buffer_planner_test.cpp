@@ -1,8 +1,11 @@
 // Who shares a place with whom, on plans of steps without any computation in them.
+#include "plan/buffer_planner.hpp"
+
 #include <gtest/gtest.h>
 
 #include <random>
 
+#include "plan/make_plan.hpp"
 #include "plan/step_order.hpp"
 
 namespace deputy::host {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/log.hpp"
+#include "plan/make_plan.hpp"
 #include "support/test_delegate.hpp"
 #include "support/test_graph.hpp"
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "partition/cost_policy.hpp"
+#include "plan/make_plan.hpp"
 #include "support/test_delegate.hpp"
 #include "support/test_graph.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "plan/make_plan.hpp"
 #include "support/test_delegate.hpp"
 #include "support/test_graph.hpp"
 

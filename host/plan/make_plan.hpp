@@ -1,0 +1,72 @@
+// From a graph to its plan: the sources that save a compilation, and plans of single steps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "plan/health.hpp"
+#include "plan/plan.hpp"
+#include "plan/verdicts.hpp"
+#include "store/store.hpp"
+
+namespace deputy::host {
+
+// The verdicts on partitions, for plans whose delegates are verified.
+struct VerdictSources {
+  Verdicts* verdicts = nullptr;  // null: no partition has one
+  // Per delegate, the digest of what its verdicts depend on but the partition; none: they are not kept.
+  std::span<const std::optional<Digest>> delegates = {};
+  const Digest* model = nullptr;  // of the file; null: constants are digested
+};
+
+// A partition that is compiled or restored next.
+struct CompileProgress {
+  std::string_view delegate;
+  size_t number = 0, count = 0;  // of the delegate's partitions in the graph, from 1
+  size_t nodes = 0;
+};
+
+// Sources from which a plan is made without compiling, and the health of its delegates.
+struct PlanSources {
+  Store* store = nullptr;         // null: nothing is saved, nothing restored
+  const Plan* sibling = nullptr;  // of the same model for other shapes; see respecialize.hpp
+  // Per delegate; null, or an empty span: its failures end the run, and nothing is verified.
+  std::span<const std::shared_ptr<DelegateHealth>> health = {};
+  VerdictSources verdicts = {};
+  std::function<void(const CompileProgress&)> progress = {};  // may be empty
+  size_t weight_limit = SIZE_MAX;                             // of the weight_bytes of a plan and its branches
+};
+
+// Places and compiles. A delegate that refuses a partition at compile loses its nodes to the next in order; every such
+// fallback is logged as a warning and stays in the placement's verdicts. Delegates must outlive the plan.
+Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph,
+                                             std::span<const std::shared_ptr<Delegate>> delegates,
+                                             PlacementOptions options, const PlanSources& sources = {});
+
+// Nodes of a step that its delegate must not have any more, and the reasons.
+using Refusals = std::map<NodeId, Verdict>;
+// The same verdict for all nodes of the step.
+Refusals RefuseAll(const Plan& plan, const Step& step, const Verdict& verdict);
+
+// A plan for the nodes of one step: those of `refused` by the delegates after the step's own, the others by that
+// delegate again. Its graph captures the inputs of the step and has its outputs, both in the step's order without those
+// that are left out.
+Result<std::shared_ptr<const Plan>> MakeAlternative(const Plan& plan, const Step& step, const Refusals& refused,
+                                                    std::span<const std::shared_ptr<Delegate>> delegates,
+                                                    PlacementOptions options, const PlanSources& sources);
+// A plan for the nodes of one step by the CPU and custom-operator kernels alone, regardless of the rules and the
+// fallback of the configuration.
+Result<std::shared_ptr<const Plan>> MakeReference(const Plan& plan, const Step& step,
+                                                  std::span<const std::shared_ptr<Delegate>> delegates);
+// The same for a graph of its own, which has no inputs but captures; delegates other than `delegate` and those of the
+// reference have no nodes.
+Result<std::shared_ptr<const Plan>> MakePlanWithOnly(std::shared_ptr<const Graph> graph, size_t delegate,
+                                                     std::span<const std::shared_ptr<Delegate>> delegates);
+
+}  // namespace deputy::host
