@@ -112,7 +112,7 @@ void Sweep(const std::vector<Case>& cases, Progress& progress, FILE* report) {
   const bool compare = std::getenv("DEPUTY_GARBAGE_COMPARE") != nullptr;
   constexpr size_t kShare = 100;  // mutants of each operator
   Result<::deputy::Context> context = ::deputy::Context::FromYamlText(
-      "garbage", "version: 1\nlog: {level: off}\ncpu: {threads: 2}\ncache: {dir: off}\n");
+      "garbage", "version: 1\nlog: {level: off}\ncpu: {threads: 2}\ncache: {dir: off}\nlimits: {memory: 2GB}\n");
   if (!context.ok()) {
     std::fprintf(report, "%s\n", context.status().ToString().c_str());
     return;

@@ -203,7 +203,7 @@ void AddWindows(std::vector<Work>& cases) {
     add(name, Newest("NonMaxSuppression"), {Lazy({1, boxes, 4}), Lazy({1, lists, boxes}), ListOf<int64_t>({boxes})});
   };
   suppress("NonMaxSuppression", 80, 60000);
-  suppress("NonMaxSuppression_lists", 1 << 20, 900);
+  suppress("NonMaxSuppression_lists", 1 << 16, 900);
   suppress("NonMaxSuppression_order", 1, 1 << 24);
 }
 
