@@ -1,4 +1,4 @@
-// The search among delegates whose runs take known times: the delegates compute nothing but wait.
+// The search among delegates whose runs take known times by the clock of the test: they compute nothing but move it on.
 #include "measure/search.hpp"
 
 #include <gtest/gtest.h>
@@ -21,12 +21,19 @@ class SearchTest : public testing::Test {
     slow_->execute = Waiting(2000);
     cpu_->execute = Waiting(500);
     settings_.budget_ns = 5'000'000'000;
+    settings_.now = [this] { return now_ns_; };
   }
-  static std::function<Status(const RunArgs&)> Waiting(int us) {
-    return [us](const RunArgs&) {
-      std::this_thread::sleep_for(std::chrono::microseconds(us));
+  std::function<Status(const RunArgs&)> Waiting(uint64_t us) {
+    return [this, us](const RunArgs&) {
+      if (sleeps_) std::this_thread::sleep_for(std::chrono::microseconds(us));
+      now_ns_ += us * 1000;
       return Status();
     };
+  }
+  // For tests of the times of steps, which executions take themselves.
+  void SleepInPlaceOfMovingTheClock() {
+    sleeps_ = true;
+    settings_.now = NowNs;
   }
   Result<SearchResult> Search(std::vector<std::shared_ptr<Delegate>> delegates) {
     delegates_ = std::move(delegates);
@@ -50,6 +57,8 @@ class SearchTest : public testing::Test {
     return owners;
   }
 
+  uint64_t now_ns_ = NowNs();
+  bool sleeps_ = false;
   TestGraph graph_{{DType::kFloat32, true, {4}}};
   std::shared_ptr<TestDelegate> fast_ = std::make_shared<TestDelegate>("fast", std::set<std::string>{"*"});
   std::shared_ptr<TestDelegate> slow_ = std::make_shared<TestDelegate>("slow", std::set<std::string>{"*"});
@@ -124,23 +133,26 @@ TEST_F(SearchTest, NodesThatADelegateDoesNotSupportAreNotDecided) {
 }
 
 TEST_F(SearchTest, TheTimesOfNodesAreCostsOfTheirDelegates) {
+  SleepInPlaceOfMovingTheClock();
+  slow_->execute = Waiting(20'000);
   const Result<SearchResult> found = Search({slow_});
   ASSERT_TRUE(found.ok());
   const Work work{WorkUnit::kBytes, 32};
   // A third of the step of three nodes, and a step of its own.
-  EXPECT_GE(found->costs.Find("slow", "Relu", DType::kFloat32, work).value_or(0), 2e6 / 3);
-  EXPECT_LT(found->costs.Find("slow", "Relu", DType::kFloat32, work).value_or(0), 2e6);
+  EXPECT_GE(found->costs.Find("slow", "Relu", DType::kFloat32, work).value_or(0), 20e6 / 3);
+  EXPECT_LT(found->costs.Find("slow", "Relu", DType::kFloat32, work).value_or(0), 20e6);
   EXPECT_GE(found->costs.Find("cpu", "Relu", DType::kFloat32, work).value_or(0), 5e5);
 }
 
 TEST_F(SearchTest, EachPartitionGoesWhereItIsFastest) {
+  SleepInPlaceOfMovingTheClock();
   // Two partitions of one delegate around a node that it does not support; one of them is slow.
   fast_->verdict = [](const Node& node) {
     return node.primitive.op_type() == "Abs" ? Reason::kOperatorUnknown : Reason::kSupported;
   };
   fast_->execute = [&](const RunArgs& args) {
     const bool is_first = args.inputs[0]->data == input_.data();
-    return Waiting(is_first ? 50 : 5000)({});
+    return Waiting(is_first ? 50 : 50'000)({});
   };
   const Result<SearchResult> found = Search({fast_});
   ASSERT_TRUE(found.ok());
