@@ -12,9 +12,17 @@ namespace deputy::host {
 // Elementary steps of a loop, of a nanosecond or a few each, between two checks whether the run ends.
 inline constexpr int64_t kStepsOfPart = int64_t{1} << 22;
 
-// Counts the steps of loops, and looks whether the run ends after every kStepsOfPart of them.
+// Counts the steps of loops, and looks whether the run ends after every kStepsOfPart of them. It goes on with the count
+// of the last one of this thread, so that many short loops are looked after as well.
 class EndCheck {
  public:
+  EndCheck() {
+    if (const CancellationScope* const scope = CancellationScope::Current()) ended_ = scope->stopped();
+  }
+  ~EndCheck() { left_of_thread_ = left_; }
+  EndCheck(const EndCheck&) = delete;
+  EndCheck& operator=(const EndCheck&) = delete;
+
   // True when the run has ended, after `steps` more; what the loop has not done yet is then left out.
   bool Ends(int64_t steps) {
     if (steps < left_) {
@@ -29,7 +37,9 @@ class EndCheck {
   bool ended() const { return ended_; }
 
  private:
-  int64_t left_ = kStepsOfPart;
+  static inline thread_local int64_t left_of_thread_ = kStepsOfPart;
+
+  int64_t left_ = left_of_thread_;
   bool ended_ = false;
 };
 
