@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/parts.hpp"
+
 namespace deputy::host {
 
 template <class T>
@@ -24,8 +26,11 @@ bool TreeEnsemble<T>::Takes(const Node& node, T value) const {
 
 template <class T>
 void TreeEnsemble<T>::Score(const T* row, T* scores, uint8_t* has_score) const {
+  EndCheck check;
   for (const uint32_t root : roots) {
-    const Node& leaf = Leaf(root, row);
+    int64_t steps = 0;
+    const Node& leaf = Leaf(root, row, steps);
+    if (check.Ends(steps + leaf.if_false - leaf.if_true)) return;
     for (uint32_t i = leaf.if_true; i < leaf.if_false; ++i) {
       const Weight& weight = weights[i];
       T& score = scores[weight.target];

@@ -40,15 +40,17 @@ struct TreeEnsemble {
   TreeAggregate aggregate = TreeAggregate::kSum;
   ScoreTransform transform = ScoreTransform::kIdentity;
 
-  // The leaf of one tree for a row of `features` or more elements.
-  const Node& Leaf(uint32_t root, const T* row) const {
+  // The leaf of one tree for a row of `features` or more elements; adds the nodes that were visited to `steps`.
+  const Node& Leaf(uint32_t root, const T* row, int64_t& steps) const {
     const Node* node = &nodes[root];
-    while (node->mode != TreeMode::kLeaf)
+    for (; node->mode != TreeMode::kLeaf; ++steps)
       node = &nodes[Takes(*node, row[node->feature]) ? node->if_true : node->if_false];
+    ++steps;
     return *node;
   }
 
-  // Adds the weights of every tree: `scores` and `has_score` have one element per target, and begin as zeros.
+  // Adds the weights of every tree, until the run ends: `scores` and `has_score` have one element per target, and begin
+  // as zeros.
   void Score(const T* row, T* scores, uint8_t* has_score) const;
   // What remains to be done to the scores of a regression: base values, the average, the transform.
   void FinishRegression(T* scores, const uint8_t* has_score) const;

@@ -19,6 +19,15 @@
 #include "support/process_state.hpp"
 #include "support/temp_folder.hpp"
 
+namespace {
+bool is_forked = false;  // this process
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+// In a process that was forked, what only stacks of the other threads held seems to be lost.
+extern "C" __attribute__((visibility("default"))) int __lsan_is_turned_off() { return is_forked ? 1 : 0; }
+#endif
+
 namespace deputy {
 namespace {
 
@@ -109,6 +118,7 @@ TEST_P(ApplicationFaults, R124_AForkedChildGetsAnErrorAndTheParentGoesOn) {
   for (int child = 0; child < 3; ++child) {
     const pid_t forked = fork();
     if (forked == 0) {
+      is_forked = true;
       alarm(20);
       std::vector<Tensor> outputs;
       const Status run = session->Predict({Input()}, &outputs);
@@ -258,6 +268,7 @@ TEST(ApplicationFault, R93_AnInitThatFailedIsTriedAgainForTheNextContext) {
   }
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which map terabytes
 TEST(ApplicationFault, R94_APluginThatLosesMemoryCostsAWorkerAndNoAnswer) {
   const LogLines log(LogLevel::kInfo);
   setenv("FIXTURE_FAULT", "execute:leak", 1);
@@ -270,6 +281,7 @@ TEST(ApplicationFault, R94_APluginThatLosesMemoryCostsAWorkerAndNoAnswer) {
   unsetenv("FIXTURE_FAULT");
   EXPECT_GE(log.Count("was started again"), 1u) << log.text();
 }
+#endif
 
 TEST(ApplicationFault, R95_ALongjmpIntoACallThatHasReturnedEndsTheWorkerAlone) {
   const LogLines log(LogLevel::kInfo);

@@ -12,6 +12,7 @@
 #include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "kernels/cast.hpp"
+#include "kernels/parts.hpp"
 #include "kernels/slots.hpp"
 #include "tensor/shape.hpp"
 
@@ -77,17 +78,23 @@ class LinearAttention {
     ForEachInSlots(args.pool, plan.batch * attributes_.key_heads, [&](int64_t item, int64_t slot) {
       T* const state =
           reinterpret_cast<T*>(static_cast<char*>(workspace) + static_cast<size_t>(slot) * plan.slot_bytes);
-      if (const ConstView past = args.input(3); past.present())
-        FindConvert(past.dtype(), kDTypeOf<T>)(At(past, item * plan.elements), state, plan.elements);
-      else
-        std::fill_n(state, plan.elements, T(0));
-      const int64_t batch = item / attributes_.key_heads, head = item % attributes_.key_heads;
-      const int64_t part = std::max<int64_t>(1, (int64_t{1} << 22) / std::max<int64_t>(1, plan.elements));
-      InParts(plan.tokens, part, [&](int64_t begin, int64_t end) {
-        for (int64_t token = begin; token < end; ++token) Step(plan, args, batch, token, head, state);
+      const ConstView past = args.input(3);
+      InParts(plan.elements, kLongRow, [&](int64_t begin, int64_t end) {
+        if (past.present())
+          FindConvert(past.dtype(), kDTypeOf<T>)(At(past, item * plan.elements + begin), state + begin, end - begin);
+        else
+          std::fill(state + begin, state + end, T(0));
       });
-      if (const MutableView present = args.output(1); present.present())
-        FindConvert(kDTypeOf<T>, present.dtype())(state, At(present, item * plan.elements), plan.elements);
+      const int64_t batch = item / attributes_.key_heads, head = item % attributes_.key_heads;
+      EndCheck check;
+      for (int64_t token = 0; token < plan.tokens && !check.ended(); ++token)
+        Step(plan, args, batch, token, head, state, check);
+      const MutableView present = args.output(1);
+      if (!present.present()) return;
+      InParts(plan.elements, kLongRow, [&](int64_t begin, int64_t end) {
+        FindConvert(kDTypeOf<T>, present.dtype())(state + begin, At(present, item * plan.elements + begin),
+                                                  end - begin);
+      });
     });
     return {};
   }
@@ -113,7 +120,9 @@ class LinearAttention {
     return tensor.data<char>() + static_cast<size_t>(element) * SizeOf(tensor.dtype());
   }
 
-  void Step(const Plan& plan, const KernelArgs& args, int64_t batch, int64_t token, int64_t head, T* state) const {
+  // The rest is left out when the run ends.
+  void Step(const Plan& plan, const KernelArgs& args, int64_t batch, int64_t token, int64_t head, T* state,
+            EndCheck& check) const {
     const int64_t at = batch * plan.tokens + token, key_heads = attributes_.key_heads;
     const int64_t size = plan.size, value_size = plan.value_size;
     const T* const key = args.input(1).data<T>() + (at * key_heads + head) * size;
@@ -126,6 +135,7 @@ class LinearAttention {
         const T factor = std::exp(of_head ? decay[head] : decay[head * size + i]);
         T* const row = state + i * value_size;
         for (int64_t j = 0; j < value_size; ++j) row[j] *= factor;
+        if (check.Ends(value_size)) return;
       }
     }
     std::copy_n(value, value_size, added);
@@ -133,6 +143,7 @@ class LinearAttention {
       for (int64_t i = 0; i < size; ++i) {
         const T* const row = state + i * value_size;
         for (int64_t j = 0; j < value_size; ++j) added[j] -= key[i] * row[j];
+        if (check.Ends(value_size)) return;
       }
       const T rate = args.input(5).data<T>()[at * plan.rates + (plan.rates == 1 ? 0 : head)];
       for (int64_t j = 0; j < value_size; ++j) added[j] *= rate;
@@ -140,6 +151,7 @@ class LinearAttention {
     for (int64_t i = 0; i < size; ++i) {
       T* const row = state + i * value_size;
       for (int64_t j = 0; j < value_size; ++j) row[j] += key[i] * added[j];
+      if (check.Ends(value_size)) return;
     }
     const int64_t group = attributes_.heads / key_heads;
     const T scale =
@@ -148,9 +160,11 @@ class LinearAttention {
       const T* const query = args.input(0).data<T>() + (at * attributes_.heads + reader) * size;
       T* const result = args.output(0).data<T>() + (at * attributes_.heads + reader) * value_size;
       std::fill_n(result, value_size, T(0));
+      if (check.Ends(value_size)) return;
       for (int64_t i = 0; i < size; ++i) {
         const T* const row = state + i * value_size;
         for (int64_t j = 0; j < value_size; ++j) result[j] += query[i] * row[j];
+        if (check.Ends(value_size)) return;
       }
       for (int64_t j = 0; j < value_size; ++j) result[j] *= scale;
     }
@@ -192,16 +206,16 @@ class CausalConvolution {
     const int64_t before = plan.kernel - 1;
     const ConstView past = args.input(3), bias = args.input(2);
     const MutableView present = args.output(1);
-    const int64_t work = std::max<int64_t>(1, plan.length) * plan.kernel;
+    const int64_t work = StepsOf(std::max<int64_t>(1, plan.length), plan.kernel);
     args.pool.ParallelFor(plan.planes, 16384 / work + 1, [&](int64_t begin, int64_t end) {
-      for (int64_t plane = begin; plane < end; ++plane) {
+      ForEachUntilEnd(begin, end, work, [&](int64_t plane) {
         const int64_t channel = plane % plan.channels;
         const T* const x = args.input(0).data<T>() + plane * plan.length;
         const T* const old = past.present() ? past.data<T>() + plane * before : nullptr;
         const T start = bias.present() ? bias.data<T>()[channel] : T(0);
         Convolve(plan, args.input(1).data<T>() + channel * plan.kernel, start, old, x,
                  args.output(0).data<T>() + plane * plan.length);
-        if (!present.present()) continue;
+        if (!present.present()) return;
         T* const state = present.data<T>() + plane * before;
         InParts(before, kLongRow, [&](int64_t first, int64_t last) {
           for (int64_t i = first; i < last; ++i) {
@@ -209,7 +223,7 @@ class CausalConvolution {
             state[i] = at >= 0 ? x[at] : old == nullptr ? T(0) : old[plan.length + i];
           }
         });
-      }
+      });
     });
     return {};
   }
@@ -218,8 +232,7 @@ class CausalConvolution {
   // `old`: the kernel's extent minus one elements in front of x, or null for zeros.
   void Convolve(const Plan& plan, const T* weight, T bias, const T* old, const T* x, T* y) const {
     const int64_t before = plan.kernel - 1;
-    const int64_t part = std::max<int64_t>(1, (int64_t{1} << 22) / plan.kernel);
-    InParts(plan.length, part, [&](int64_t begin, int64_t end) {
+    InPartsOf(plan.length, plan.kernel, [&](int64_t begin, int64_t end) {
       std::fill(y + begin, y + end, bias);
       for (int64_t tap = 0; tap < plan.kernel; ++tap) {
         const T factor = weight[tap];

@@ -1,4 +1,4 @@
-// BiasGelu, FastGelu, Gelu and QuickGelu of com.microsoft on the CPU, and the final activations of FusedConv and
+// BiasGelu, FastGelu and Gelu of com.microsoft on the CPU, and the final activations of FusedConv and
 // FusedGemm.
 #include <algorithm>
 #include <cmath>
@@ -71,44 +71,6 @@ class BiasedGelu {
 
  private:
   bool tanh_;
-};
-
-// x * sigmoid(alpha * x)
-template <class T>
-class QuickGeluOperation {
- public:
-  static constexpr uint32_t kTypedInputs = 0b1, kTypedOutputs = 0b1;
-  struct Plan {
-    int64_t count = 0;
-    size_t workspace_bytes = 0;
-  };
-
-  explicit QuickGeluOperation(float alpha) : alpha_(alpha) {}
-
-  Result<Plan> MakePlan(const KernelArgs& args) const {
-    DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), args.input(0).dims(), "the output"));
-    return Plan{ElementCount(args.input(0).dims())};
-  }
-
-  Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
-    const T* const x = args.input(0).data<T>();
-    T* const y = args.output(0).data<T>();
-    args.pool.ParallelFor(plan.count, kGrain, [&](int64_t begin, int64_t end) {
-      if constexpr (std::is_same_v<T, float>) {
-        const int64_t count = end - begin;
-        linalg::Apply(linalg::RowFunction::kAffine, x + begin, count, alpha_, 0, y + begin);
-        linalg::Apply(linalg::RowFunction::kSigmoid, y + begin, count, 0, 0, y + begin);
-        linalg::Apply(linalg::PairFunction::kMul, x + begin, 1, y + begin, 1, count, y + begin);
-      } else {
-        const T alpha = static_cast<T>(alpha_);
-        for (int64_t i = begin; i < end; ++i) y[i] = x[i] / (T(1) + std::exp(-alpha * x[i]));
-      }
-    });
-    return {};
-  }
-
- private:
-  float alpha_;
 };
 
 // A function that is applied to a result in place.
@@ -203,10 +165,6 @@ class FusedKernel final : public CpuKernel {
 KernelResult MakeMicrosoft_BiasGelu(const KernelSpec& spec) { return MakeFloatKernel<BiasedGelu>(spec, false); }
 KernelResult MakeMicrosoft_FastGelu(const KernelSpec& spec) { return MakeFloatKernel<BiasedGelu>(spec, true); }
 KernelResult MakeMicrosoft_Gelu(const KernelSpec& spec) { return MakeFloatKernel<BiasedGelu>(spec, false); }
-KernelResult MakeMicrosoft_QuickGelu(const KernelSpec& spec) {
-  return MakeFloatKernel<QuickGeluOperation>(spec, spec.primitive().GetFloat("alpha", 1.702f));
-}
-
 KernelResult MakeMicrosoft_FusedConv(const KernelSpec& spec) {
   DEPUTY_ASSIGN_OR_RETURN(const FusedActivation activation,
                           ReadActivation(spec, spec.primitive().GetFloats("activation_params")));

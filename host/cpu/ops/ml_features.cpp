@@ -13,6 +13,7 @@
 #include "kernels/cast.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/grain.hpp"
+#include "kernels/parts.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {
@@ -74,16 +75,20 @@ enum class Norm : uint8_t { kMax, kL1, kL2 };
 template <class T>
 void NormalizeRow(Norm norm, const T* from, int64_t count, float* to) {
   float sum = norm == Norm::kMax ? std::numeric_limits<float>::lowest() : 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const auto value = static_cast<float>(from[i]);
-    to[i] = value;
-    if (norm == Norm::kMax) sum = std::max(sum, value);
-    if (norm == Norm::kL1) sum += std::fabs(value);
-    if (norm == Norm::kL2) sum += value * value;
-  }
+  InParts(count, kLongRow, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const auto value = static_cast<float>(from[i]);
+      to[i] = value;
+      if (norm == Norm::kMax) sum = std::max(sum, value);
+      if (norm == Norm::kL1) sum += std::fabs(value);
+      if (norm == Norm::kL2) sum += value * value;
+    }
+  });
   if (sum == 0) return;
   if (norm == Norm::kL2) sum = std::sqrt(sum);
-  for (int64_t i = 0; i < count; ++i) to[i] /= sum;
+  InParts(count, kLongRow, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[i] /= sum;
+  });
 }
 
 template <class T>
@@ -157,7 +162,7 @@ Status JoinFeatures(const KernelArgs& args, const std::vector<int64_t>& columns)
     return Error(StatusCode::kInvalidArgument, "{} inputs, expected {}, one for each element of inputdimensions",
                  args.inputs.size(), columns.size());
   ZeroInParts(y.data<float>(), y.byte_size());
-  CancellationScope* const scope = CancellationScope::Current();
+  EndCheck check;
   int64_t at = 0;
   for (size_t i = 0; i < columns.size(); ++i) {
     const ConstView x = args.input(i);
@@ -170,9 +175,11 @@ Status JoinFeatures(const KernelArgs& args, const std::vector<int64_t>& columns)
     if (rows != y.dim(0))
       return Error(StatusCode::kInvalidArgument, "input {} has {} rows, input 0 has {}", i, rows, y.dim(0));
     const int64_t size = rows == 0 ? 0 : x.element_count() / rows, count = std::min(size, columns[i]);
-    for (int64_t row = 0; row < rows && (scope == nullptr || !scope->Ends()); ++row)
-      convert(x.data<char>() + static_cast<size_t>(row * size) * SizeOf(x.dtype()),
-              y.data<float>() + row * y.dim(1) + at, count);
+    for (int64_t row = 0; row < rows && !check.Ends(count); ++row)
+      InParts(count, kLongRow, [&](int64_t begin, int64_t end) {
+        convert(x.data<char>() + static_cast<size_t>(row * size + begin) * SizeOf(x.dtype()),
+                y.data<float>() + row * y.dim(1) + at + begin, end - begin);
+      });
     at += columns[i];
   }
   return {};
@@ -198,7 +205,9 @@ Status Extract(const KernelArgs& args) {
   args.pool.ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
     InParts(end - begin, grain, [&](int64_t first, int64_t last) {
       for (int64_t row = begin + first; row < begin + last; ++row)
-        for (int64_t i = 0; i < count; ++i) z.data<T>()[row * count + i] = x.data<T>()[row * columns + at[i]];
+        InParts(count, kLongRow, [&](int64_t from, int64_t to) {
+          for (int64_t i = from; i < to; ++i) z.data<T>()[row * count + i] = x.data<T>()[row * columns + at[i]];
+        });
     });
   });
   return {};

@@ -11,6 +11,7 @@
 #include "cpu/ops/ml_attributes.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "kernels/grain.hpp"
+#include "kernels/parts.hpp"
 
 namespace deputy::host {
 namespace {
@@ -143,14 +144,16 @@ struct SvmScratch {
   float *row = nullptr, *result = nullptr;
 };
 
-// Votes of all pairs of classes, and the score of each pair. The coefficients of the vectors of one class against the
-// others are in as many rows as there are other classes.
+// Votes of all pairs of classes, and the score of each pair, until the run ends. The coefficients of the vectors of one
+// class against the others are in as many rows as there are other classes.
 void CompareClasses(const SvmModel& model, const SvmScratch& own) {
   const int64_t classes = model.classes();
   std::fill_n(own.votes, classes, int64_t{0});
   int64_t pair = 0;
+  EndCheck check;
   const auto sum_of = [&](int64_t of, int64_t against) {
     double sum = 0;
+    if (check.Ends(1 + model.starts[static_cast<size_t>(of) + 1] - model.starts[static_cast<size_t>(of)])) return sum;
     const float* const weights = model.coefficients.data() + against * model.vector_count;
     for (int64_t v = model.starts[static_cast<size_t>(of)]; v < model.starts[static_cast<size_t>(of) + 1]; ++v)
       sum += static_cast<double>(weights[v] * own.values[v]);
@@ -165,20 +168,25 @@ void CompareClasses(const SvmModel& model, const SvmScratch& own) {
 }
 
 // Probabilities of classes from those of pairs: Wu, Lin and Weng, "Probability estimates for multi-class classification
-// by pairwise coupling", 2004, the second method, which repeats p[i] until p'Qp is the same in all rows.
+// by pairwise coupling", 2004, the second method, which repeats p[i] until p'Qp is the same in all rows, or the run
+// ends.
 void CouplePairs(const SvmModel& model, const SvmScratch& own, float* p) {
   const int64_t classes = model.classes();
   float *const r = own.probabilities, *const q = own.matrix, *const qp = own.products;
   constexpr float kLeast = 1e-7f;
+  EndCheck check;
   int64_t pair = 0;
-  for (int64_t i = 0; i < classes - 1; ++i)
+  for (int64_t i = 0; i < classes - 1; ++i) {
+    if (check.Ends(8 * classes)) return;
     for (int64_t j = i + 1; j < classes; ++j, ++pair) {
       const auto at = static_cast<size_t>(pair);
       const float likely = 1 - LogisticOf(own.scores[pair] * model.prob_a[at] + model.prob_b[at]);
       r[i * classes + j] = std::min(std::max(likely, kLeast), 1 - kLeast);
       r[j * classes + i] = 1 - r[i * classes + j];
     }
+  }
   for (int64_t i = 0; i < classes; ++i) {
+    if (check.Ends(4 * classes)) return;
     p[i] = 1 / static_cast<float>(classes);
     q[i * classes + i] = 0;
     for (int64_t j = 0; j < classes; ++j) {
@@ -192,6 +200,7 @@ void CouplePairs(const SvmModel& model, const SvmScratch& own, float* p) {
   for (int round = 0; round < kMostRounds; ++round) {
     float pqp = 0, error = 0;
     for (int64_t i = 0; i < classes; ++i) {
+      if (check.Ends(classes)) return;
       qp[i] = 0;
       for (int64_t j = 0; j < classes; ++j) qp[i] += q[i * classes + j] * p[j];
       pqp += p[i] * qp[i];
@@ -199,6 +208,7 @@ void CouplePairs(const SvmModel& model, const SvmScratch& own, float* p) {
     for (int64_t i = 0; i < classes; ++i) error = std::max(error, std::fabs(qp[i] - pqp));
     if (error < enough) return;
     for (int64_t i = 0; i < classes; ++i) {
+      if (check.Ends(4 * classes)) return;
       const float step = (pqp - qp[i]) / q[i * classes + i];
       p[i] += step;
       pqp = (pqp + step * (step * q[i * classes + i] + 2 * qp[i])) / (1 + step) / (1 + step);
@@ -221,7 +231,8 @@ int64_t LabelOf(const SvmModel& model, int64_t best, float most) {
 int64_t Classify(const SvmModel& model, const float* x, const SvmScratch& own, float* made) {
   const int64_t classes = model.classes();
   if (!model.has_vectors()) {
-    for (int64_t i = 0; i < classes; ++i)
+    EndCheck check;
+    for (int64_t i = 0; i < classes && !check.Ends(model.features); ++i)
       made[i] = DotProduct(x, model.coefficients.data() + i * model.features, model.features) + model.rho[0];
     const float* const best = std::max_element(made, made + classes);
     const int64_t label = LabelOf(model, best - made, *best);
@@ -231,8 +242,9 @@ int64_t Classify(const SvmModel& model, const float* x, const SvmScratch& own, f
       *made = ProbitOf(*made);
     return label;
   }
-  for (int64_t v = 0; v < model.vector_count; ++v)
+  ForEachUntilEnd(0, model.vector_count, model.features, [&](int64_t v) {
     own.values[v] = model.function.Of(x, model.vectors.data() + v * model.features, model.features);
+  });
   CompareClasses(model, own);
   const int64_t best = std::max_element(own.votes, own.votes + classes) - own.votes;
   if (model.has_probabilities()) {
@@ -251,9 +263,10 @@ int64_t Classify(const SvmModel& model, const float* x, const SvmScratch& own, f
 float Regress(const SvmModel& model, const float* x) {
   if (!model.has_vectors()) return DotProduct(x, model.coefficients.data(), model.features) + model.rho[0];
   float sum = model.rho[0];
-  for (int64_t v = 0; v < model.vector_count; ++v)
+  ForEachUntilEnd(0, model.vector_count, model.features, [&](int64_t v) {
     sum += model.coefficients[static_cast<size_t>(v)] *
            model.function.Of(x, model.vectors.data() + v * model.features, model.features);
+  });
   return sum;
 }
 

@@ -1,7 +1,9 @@
-// Swish, x * sigmoid(alpha * x), and SwiGLU, its product with a second input, on the CPU.
+// Swish, x * sigmoid(alpha * x), which com.microsoft calls QuickGelu, and SwiGLU, its product with a second input, on
+// the CPU.
 #include <cmath>
 #include <type_traits>
 
+#include "base/cancellation.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "kernels/linalg/rows.hpp"
 #include "tensor/shape.hpp"
@@ -33,7 +35,7 @@ class SwishOperation {
     const T* const x = args.input(0).data<T>();
     const T* const linear = args.input(1).present() ? args.input(1).data<T>() : nullptr;
     T* const y = args.output(0).data<T>();
-    args.pool.ParallelFor(plan.count, kSwishGrain, [&](int64_t begin, int64_t end) {
+    const auto compute = [&](int64_t begin, int64_t end) {
       if constexpr (std::is_same_v<T, float>) {
         const int64_t count = end - begin;
         linalg::Apply(linalg::RowFunction::kAffine, x + begin, count, alpha_, 0, y + begin);
@@ -48,6 +50,9 @@ class SwishOperation {
           y[i] = linear == nullptr ? gate : gate * linear[i];
         }
       }
+    };
+    args.pool.ParallelFor(plan.count, kSwishGrain, [&](int64_t begin, int64_t end) {
+      InParts(end - begin, kLongRow, [&](int64_t first, int64_t last) { compute(begin + first, begin + last); });
     });
     return {};
   }
@@ -56,14 +61,14 @@ class SwishOperation {
   float alpha_;
 };
 
+KernelResult MakeSwishKernel(const KernelSpec& spec, float alpha) {
+  return MakeFloatKernel<SwishOperation>(spec, spec.primitive().GetFloat("alpha", alpha));
+}
+
 }  // namespace
 
-KernelResult MakeSwish(const KernelSpec& spec) {
-  return MakeFloatKernel<SwishOperation>(spec, spec.primitive().GetFloat("alpha", 1.0f));
-}
-
-KernelResult MakeSwiGLU(const KernelSpec& spec) {
-  return MakeFloatKernel<SwishOperation>(spec, spec.primitive().GetFloat("alpha", 1.0f));
-}
+KernelResult MakeSwish(const KernelSpec& spec) { return MakeSwishKernel(spec, 1); }
+KernelResult MakeSwiGLU(const KernelSpec& spec) { return MakeSwishKernel(spec, 1); }
+KernelResult MakeMicrosoft_QuickGelu(const KernelSpec& spec) { return MakeSwishKernel(spec, 1.702f); }
 
 }  // namespace deputy::host

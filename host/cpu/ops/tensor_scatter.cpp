@@ -6,6 +6,7 @@
 #include "cpu/ops/function_kernel.hpp"
 #include "kernels/cast.hpp"
 #include "kernels/copy.hpp"
+#include "kernels/parts.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {
@@ -22,7 +23,8 @@ Result<CacheExtents> ReadExtents(const KernelArgs& args, int64_t axis_attribute)
   DEPUTY_RETURN_IF_ERROR(CheckTyped(update, cache.dtype()));
   DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), cache.dtype(), cache.dims()));
   DEPUTY_ASSIGN_OR_RETURN(const size_t axis, ResolveAxis(axis_attribute, cache.rank()));
-  bool fits = axis > 0 && update.rank() == cache.rank();
+  if (axis == 0) return Error(StatusCode::kInvalidArgument, "axis 0 is that of the batch, expected another one");
+  bool fits = update.rank() == cache.rank();
   for (size_t i = 0; fits && i < cache.rank(); ++i)
     fits = i == axis ? update.dim(i) <= cache.dim(i) : update.dim(i) == cache.dim(i);
   if (!fits)
@@ -51,8 +53,9 @@ void WriteUpdates(const CacheExtents& extents, const int64_t* indices, size_t el
                   ThreadPool& pool) {
   const size_t row = static_cast<size_t>(extents.inner) * element;
   if (extents.sequence == 0 || row == 0) return;
+  const int64_t steps = StepsOf(std::max<int64_t>(1, extents.updates), static_cast<int64_t>(row));
   pool.ParallelFor(extents.batch * extents.outer, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end; ++item) {
+    ForEachUntilEnd(begin, end, steps, [&](int64_t item) {
       int64_t at = indices == nullptr ? 0 : indices[item / extents.outer] % extents.sequence;
       int64_t done = 0;
       while (done < extents.updates) {  // up to the end of the cache, and on from its beginning
@@ -62,7 +65,7 @@ void WriteUpdates(const CacheExtents& extents, const int64_t* indices, size_t el
         done += rows;
         at = 0;
       }
-    }
+    });
   });
 }
 
