@@ -221,8 +221,8 @@ class PlacementSearch {
     Report("the order once more");
     std::vector<uint64_t> of_fastest = fastest.TakeTurns(), of_order = order.TakeTurns();
     const uint64_t begin = settings_.now();
-    for (uint64_t round = 0; round == 0 || (round < kMostRoundsOfClose && settings_.now() - begin < settings_.budget_ns / 4);
-         ++round) {
+    for (uint64_t round = 0;
+         round == 0 || (round < kMostRoundsOfClose && settings_.now() - begin < settings_.budget_ns / 4); ++round) {
       Turn(fastest);
       Turn(order);
       if (!fastest.measured() || !order.measured()) {

@@ -107,6 +107,8 @@ def check(page, files):
         for number in numbers_in(text):
             if not any(row[0] == str(number) and file in named_in(row[3]) for row in rows):
                 wrong.append(f"{file} names R{number}, and the row of {number} does not have it")
+    if re.findall(r"(?m)^(\d+) ways in which", page) != [str(len(rows))]:
+        wrong.append(f"the page does not begin with {len(rows)} ways, once")
     if summary_of(rows) not in page:
         wrong.append(f"the counts are: {summary_of(rows)}")
     return wrong + coverage_table.check(page)
@@ -139,6 +141,7 @@ def self_test():
         "tests are for": page.replace(never, never.replace("| not applicable |", "| partly |")),
         "neither P0": page.replace(row, row.replace("| 8 | |", "| 8 | P9 |").replace("| 8 |  |", "| 8 | P9 |")),
         "no name": page.replace(row, re.sub(r"^(\| 8 \|[^|]*\|)[^|]*", r"\1 ", row)),
+        "the page does not begin with": re.sub(r"(?m)^\d+ ways in which", "1 ways in which", page),
         "the counts are": re.sub(r"(?m)^(\d+) cases: \d+", r"\1 cases: 0", page),
         "cells, not": page.replace(row, row + " one more |"),
         "no row of numbers for dpm": re.sub(r"(?m)^(\| `dpm` \|) [\d,]+", r"\1 many", page),

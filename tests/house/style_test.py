@@ -36,9 +36,12 @@ SCRIPT = re.compile(r"(\.(py|sh|cmake)|(^|/)CMakeLists\.txt|^\.ci/[^/.]+)$")
 OPEN_TASK = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b(?!\([^)\s][^)]*\))")
 SWITCHED_OFF = re.compile(r"^[ \t]*#[ \t]*if[ \t]+(0|false)\b", re.M)
 # Threads of the host begin where it is an error, and no exception, that there can be none.
-STARTED_THREAD = re.compile(r"std::(thread|jthread)\s*[({]|std::async\b|\bpthread_create\b")
+STARTED_THREAD = re.compile(
+    r"std::(thread|jthread)(\s+\w+)?\s*[({]|std::async\b|\bpthread_create\b|std::vector<std::(thread|jthread)>"
+)
 THREAD_STARTERS = {
     "host/base/thread.hpp": "the function that starts them",
+    "host/base/thread_pool.hpp": "keeps those that this function has started",
     "host/cli/thread.hpp": "the same for commands, which see the public headers alone",
     "host/cli/progress.cpp": "goes on without the line that its thread would draw",
 }
@@ -134,6 +137,7 @@ def self_test():
         "off.cpp": ("#if 0\n#endif\n", "switched off"),
         "using.hpp": ("using namespace std;\n", "using namespace in a header"),
         "host/thread.cpp": ("std::thread(work).detach();\n", "a thread whose start may throw"),
+        "host/watcher.cpp": ("std::thread watcher(work);\n", "a thread whose start may throw"),
     }
     tool, missed, cases = clang_format(), [], 0
 

@@ -11,10 +11,11 @@ import sys
 import tempfile
 import unittest
 
+from peer_cases import Case, failures, refusal  # isort: skip, it exits with 77 where packages are missing
+
 import numpy as np
 import onnxruntime
 from onnxruntime.capi.onnxruntime_pybind11_state import get_all_operator_schema
-from peer_cases import Case, failures, refusal
 
 import onnx.defs
 

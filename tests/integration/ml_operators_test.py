@@ -12,10 +12,11 @@ import sys
 import tempfile
 import unittest
 
+from peer_cases import ML, Case, failures, refusal, tensor  # isort: skip, it exits with 77 where packages are missing
+
 import numpy as np
 from onnx import helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail
-from peer_cases import ML, Case, failures, refusal, tensor
 
 OPTIONS = None
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")

@@ -5,19 +5,10 @@ they have not changed, and no plugin computes with the library of another one.
   plugin_parts_test.py --deputy build/release/bin/deputy [unittest's arguments]
 """
 
-import argparse
 import json
-import os
-import subprocess
-import sys
-import tempfile
-import unittest
-from pathlib import Path
 
 import made_plugins
-import onnx_bytes
 
-ARGS = None
 RIGHT = "float vendor_factor(void) { return 1; }\n"
 WRONG = "float vendor_factor(void) { return 3; }\n"
 USES_FACTOR = "float vendor_factor(void);\n"
@@ -27,48 +18,26 @@ TIMES_FACTOR = (
 )
 
 
-class PluginParts(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name)
-        self.scratch.chmod(0o755)
-        self.plugins = self.scratch / "plugins"
-        self.plugins.mkdir()
-        x, y = (onnx_bytes.value_info(name, (4,)) for name in "xy")
-        self.model = self.scratch / "m.onnx"
-        self.model.write_bytes(onnx_bytes.model([onnx_bytes.node("Relu", ["x"], ["y"], "relu")], [x], [y]))
-        (self.scratch / "x.bin").write_bytes(bytes.fromhex("00000040") * 4)  # 2
-
-    def deputy(self, *arguments, delegates="{name: vendor, verify: first_run}", more="", folders=None, status=0):
-        config = self.scratch / "c.yaml"
-        config.write_text(f"version: 1\nplugins: {{paths: [{', '.join(map(str, folders or [self.plugins]))}]}}\n"
-                          f"cache: {{dir: {self.scratch}/cache}}\ndelegates: [{delegates}]\n{more}")  # fmt: skip
-        done = subprocess.run([ARGS.deputy, *map(str, arguments), "--config", config], capture_output=True, text=True,
-                              timeout=120)  # fmt: skip
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-        return done
-
-    def run_model(self, *arguments, **settings):
+class PluginParts(made_plugins.MadePlugins):
+    def run_model(self, *arguments, delegates="{name: vendor, verify: first_run}", more="", folders=None):
         """The output's first value, the delegate's nodes, and the messages."""
-        done = self.deputy("run", self.model, "--input", f"x={self.scratch}/x.bin", "--json", *arguments, **settings)
-        report = json.loads(done.stdout)
+        report, messages = self.run_json(self.config(delegates, more, folders), *arguments)
         nodes = {delegate["name"]: delegate["nodes"] for delegate in report["delegates"]}
-        return report["outputs"][0]["first"][0], nodes.get("vendor", 0), done.stderr
+        return report["outputs"][0]["first"][0], nodes.get("vendor", 0), messages
 
     def entries(self, kind):
-        listing = json.loads(self.deputy("cache", "ls", "--json").stdout)
+        listing = json.loads(self.deputy("cache", "ls", "--json", "--config", self.scratch / "c.yaml").stdout)
         return sum(entry["kind"] == kind for entry in listing["entries"])
 
-    def check_changes(self, file):
+    def check_changes(self, file, *arguments):
         """With the library at `file`, which the plugin uses: the answer is right whatever the library computes."""
-        self.assertEqual(self.run_model()[:2], (2, 1))
+        self.assertEqual(self.run_model(*arguments)[:2], (2, 1))
         made_plugins.library(file, WRONG)
-        answer, nodes, messages = self.run_model()
+        answer, nodes, messages = self.run_model(*arguments)
         self.assertEqual((answer, nodes), (2, 0))
         self.assertIn("wrong", messages)
         made_plugins.library(file, RIGHT)
-        self.assertEqual(self.run_model()[:2], (2, 1))
+        self.assertEqual(self.run_model(*arguments)[:2], (2, 1))
 
     def test_R177_a_library_of_the_note_is_replaced(self):
         file = made_plugins.library(self.plugins / "libvendor.so.1", RIGHT)
@@ -82,12 +51,7 @@ class PluginParts(unittest.TestCase):
         file = made_plugins.library(elsewhere / "libvendor.so.1", RIGHT)
         made_plugins.plugin(self.plugins, "vendor", TIMES_FACTOR, file, f"-Wl,-rpath,{elsewhere}", before=USES_FACTOR)
         # The sandbox would not let it read that folder.
-        self.check_changes_unboxed(file)
-
-    def check_changes_unboxed(self, file):
-        deputy = self.deputy
-        self.deputy = lambda *arguments, **settings: deputy(*arguments, "--set", "plugins.sandbox=false", **settings)
-        self.check_changes(file)
+        self.check_changes(file, "--set", "plugins.sandbox=false")
 
     def test_R177_a_link_to_a_library_is_turned(self):
         for version, text in (("1.0", RIGHT), ("1.1", WRONG)):
@@ -212,8 +176,4 @@ class PluginParts(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--deputy", required=True)
-    ARGS, rest = parser.parse_known_args()
-    ARGS.deputy = os.path.abspath(ARGS.deputy)
-    unittest.main(argv=[sys.argv[0], *rest])
+    made_plugins.main(__doc__)

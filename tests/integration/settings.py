@@ -74,6 +74,14 @@ class Settings(unittest.TestCase):
         self.deputy("run", self.model(), "--config", config, "--repeat", "500")
         return resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
 
+    @staticmethod
+    def of_others():
+        """The seconds that the processors of the machine have worked for others than the children of this process."""
+        user, nice, system, _, _, irq, softirq, steal = map(int, Path("/proc/stat").read_text().split()[1:9])
+        own = resource.getrusage(resource.RUSAGE_CHILDREN)
+        busy = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+        return busy - own.ru_utime - own.ru_stime
+
     def passes_secret(self, names):
         """Whether the process that probes a plugin has the variable FIXTURE_SECRET, with these names for a sandbox."""
         folder = self.fixture("escapes")

