@@ -32,7 +32,7 @@ std::vector<std::string>& Noted() {
   return *noted;
 }
 
-// Keeps errno. EROFS and EPERM are those of files that were to be made.
+// Keeps errno. EACCES comes from Landlock, EPERM from refused system calls that make files.
 void Note(const char* path) {
   const int error = errno;
   if (notes.load(std::memory_order_relaxed) && path != nullptr && (error == EACCES || error == EPERM)) {

@@ -83,12 +83,12 @@ class BusyProcesses {
   explicit BusyProcesses(unsigned count) {
     EXPECT_EQ(pipe(ends_), 0);
     for (unsigned i = 0; i < count; ++i) {
-      const pid_t between = fork();
-      if (between == 0) {
+      const pid_t intermediate = fork();
+      if (intermediate == 0) {
         if (fork() == 0) Burn();
         _exit(0);
       }
-      waitpid(between, nullptr, 0);
+      waitpid(intermediate, nullptr, 0);
     }
     close(ends_[0]);
   }

@@ -89,7 +89,7 @@ Status InferMl_OneHotEncoder(InferenceContext& context) {
 Status InferMl_FeatureVectorizer(InferenceContext& context) {
   int64_t columns = 0;
   for (const int64_t count : context.primitive().GetInts("inputdimensions"))
-    if (__builtin_add_overflow(columns, count, &columns) || count < 0)
+    if (__builtin_add_overflow(columns, count, &columns))
       return Error(StatusCode::kModel, "attribute 'inputdimensions': the sum of the elements is too large");
   const ValueType& x = context.input(0);
   const int64_t rows = !x.ranked || x.dims.empty() ? kUnknownDim : x.dims.size() == 1 ? 1 : x.dims[0];
