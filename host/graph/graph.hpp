@@ -153,6 +153,8 @@ std::string Describe(const Graph& graph, const ValueType& type);
 // ONNX's own notation of types, "seq(tensor(float))", in which an attribute that is a type is stored: kind and element
 // type, without extents.
 std::string NotationOf(const ValueType& type);
+// ONNX's name of an element type that Deputy's tensors do not have; null for all other numbers.
+const char* NameOfUnsupportedType(int64_t number);
 // kModel for text that is not a type of a value.
 Result<ValueType> ParseNotation(std::string_view text);
 

@@ -33,6 +33,16 @@ std::string NotationOf(const ValueType& type) {
   return text;
 }
 
+const char* NameOfUnsupportedType(int64_t number) {
+  switch (number) {
+    case 14: return "complex64";
+    case 15: return "complex128";
+    case 27: return "float6e2m3";
+    case 28: return "float6e3m2";
+    default: return nullptr;
+  }
+}
+
 Result<ValueType> ParseNotation(std::string_view text) {
   const std::string_view whole = text;
   const bool optional = TakeAround(text, "optional"), sequence = TakeAround(text, "seq");

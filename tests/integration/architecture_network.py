@@ -59,7 +59,9 @@ class Network(OnnxGraph):
         self.draw = random.Random(seed)
         self.numbers = np.random.default_rng(seed)
         self.jitter, self.halves, self.shaking = jitter, halves, np.random.default_rng([seed, int(jitter * 2**40)])
-        self.feeds = {}  # arrays by the names of the inputs
+        self.feeds = {}  # arrays by the names of the inputs, of the first run
+        self.later = {}  # inputs with new values in each run: the arrays of the second and later runs, by name
+        self.states = {}  # values that the next run takes as inputs, by the names of these inputs
         self.results = []  # values that are outputs
         self.taken = []  # values in the middle that may become outputs
         self.constant_nodes = self.chance(0.2)
@@ -79,6 +81,10 @@ class Network(OnnxGraph):
     def some_channels(self, low=1, high=40):
         return self.draw.choice([c for c in CHANNELS if low <= c <= high])
 
+    def blocked_channels(self, low=1, high=40):
+        """Half of them multiples of 8 and 16, for which libraries have blocked layouts."""
+        return self.pick(8, 16, 16, 24, 32, 48) if self.chance(0.5) else self.some_channels(low, high)
+
     # Inputs, outputs, constants.
 
     def give(self, array):
@@ -88,6 +94,29 @@ class Network(OnnxGraph):
         self.feeds[name] = self.shaken(array)
         self.input(name, DTYPES[array.dtype], array.shape)
         return Value(name, array.shape, str(array.dtype))
+
+    def give_each_run(self, draw):
+        """A new input; `draw` makes its array for each of three runs."""
+        value = self.give(draw())
+        self.later[value.name] = [self.shaken(draw()) for _ in range(2)]
+        return value
+
+    def give_state(self, array):
+        """A new input: this array in the first run, then the value that `keep_state` names."""
+        return self.give(array)
+
+    def keep_state(self, state, after):
+        self.states[state.name] = after
+
+    @property
+    def runs(self):
+        return 3 if self.later else 1
+
+    def feeds_after(self, run, results):
+        """The inputs of the run after this one (from 0), which gave these results."""
+        by_name = dict(zip([value.name for value in self.results], results))
+        feeds = dict(self.feeds) | {name: arrays[run] for name, arrays in self.later.items()}
+        return feeds | {name: by_name[value.name] for name, value in self.states.items()}
 
     def reals(self, *shape, scale=1.0, mean=0.0):
         return (self.numbers.standard_normal(shape) * scale + mean).astype("float32")
@@ -133,7 +162,7 @@ class Network(OnnxGraph):
         middle = [value for value in self.taken if value.name not in names]
         self.draw.shuffle(middle)
         chosen = middle[: self.pick(0, 0, 1, 1, 2, 3)]
-        for value in [*values, *chosen]:
+        for value in [*values, *self.states.values(), *chosen]:
             if value.name not in [one.name for one in self.results]:
                 self.results.append(value)
                 self.output(value.name, DTYPES[np.dtype(value.dtype)], value.shape)
@@ -336,6 +365,15 @@ class Network(OnnxGraph):
         if group > 1 or self.chance(0.3):
             attributes |= {"group": group}
         return self.weighted("Conv", x, *pair, 0, [x.batch, channels, *out], **attributes)
+
+    def whole_conv_transpose(self, x, channels, kernels, strides):
+        """Without padding; kernels and strides are those of the spatial axes."""
+        out = [(e - 1) * s + k for e, k, s in zip(x.extents, kernels, strides)]
+        per_output = max(1.0, x.channels * math.prod(kernels) / math.prod(strides))
+        weights = self.parameter(self.he(per_output, x.channels, channels, *kernels))
+        bias = self.parameter(self.reals(channels, scale=0.1)) if self.chance(0.6) else None
+        attributes = {"kernel_shape": kernels, "strides": strides}
+        return self.weighted("ConvTranspose", x, weights, bias, 1, [x.batch, channels, *out], **attributes)
 
     def conv_transpose(self, x, channels, kernel, stride, group=1):
         rank = len(x.extents)

@@ -4,7 +4,9 @@ fit no vector, batches above one and odd extents.
 `Architecture(seed)` is the same network for the same seed: an ONNX model, its inputs, and a line that describes it. A
 family (below) puts together blocks (architecture_images.py, architecture_sequences.py); the network under construction
 (architecture_network.py, architecture_quantized.py) writes each node in one of the forms that exporters have for it.
-One network in four computes with integers of 8 bits, with ranges that `evaluate` finds in the network of floats.
+One network in four computes with integers of 8 bits, with ranges that `evaluate` finds in the network of floats; one in
+three is a streaming network with states (architecture_streams.py), and one in three is converted from TFLite
+(architecture_converted.py).
 
 Every output is continuous in the inputs and weights: what picks elements by comparing them (NonMaxSuppression, indices
 of TopK and ArgMax) compares inputs, never what was computed, and Resize never has to choose between two elements that
@@ -16,12 +18,14 @@ from pathlib import Path
 
 import numpy as np
 
+from architecture_converted import CONVERTED
 from architecture_expressions import expression
 from architecture_images import (act, affine, block, clip, conv_norm_act, down, fitted, group_norm, hand_written_norm,
                                  norm, up)  # fmt: skip
 from architecture_network import OPSETS, Network
 from architecture_quantized import QuantizedNetwork
 from architecture_sequences import (attended_map, embedded, layer, layer_norm, map_of_tokens, patches, tokens_of_map)
+from architecture_streams import STREAMS
 
 # Inputs.
 
@@ -408,9 +412,11 @@ FAMILIES = (classifier, classifier, pyramid, pyramid, pyramid, u_net, u_net, sev
             vision_transformer, text_model, text_model, recognizer, audio, volume, generator, two_pictures,
             expression, expression, expression, expression)  # fmt: skip
 
+KINDS = (FAMILIES, STREAMS, CONVERTED)  # by the remainder of the seed
 
-def construct(net):
-    family = net.pick(*FAMILIES)
+
+def construct(net, seed):
+    family = net.pick(*KINDS[seed % len(KINDS)])
     results = family(net)
     if net.chance(0.08):
         results += chosen(net)
@@ -428,15 +434,14 @@ class Architecture:
         self.quantized = seed % 4 == 3
         if not self.quantized:
             self.network = Network(seed, opset, jitter, halves)
-            family = construct(self.network)
+            family = construct(self.network, seed)
         else:
             trial = QuantizedNetwork(seed, opset)
-            construct(trial)
+            construct(trial, seed)
             self.network = QuantizedNetwork(seed, opset, self.ranges_of(trial, evaluate), jitter, halves)
-            family = construct(self.network)
+            family = construct(self.network, seed)
             assert len(self.network.points) == len(trial.points)
         kind = f"quantized ({self.network.form})" if self.quantized else "float32"
-        self.inputs = self.network.feeds
         self.text = f"{family}, opset {opset}, {kind}, {len(self.network.nodes)} nodes"
 
     @staticmethod
@@ -457,3 +462,16 @@ class Architecture:
 
     def write(self, path):
         self.network.write(path)
+
+    def runs(self, path, evaluate):
+        """The inputs by name and the results of each run; streaming networks have several."""
+        feeds, runs = self.network.feeds, []
+        for run in range(self.network.runs):
+            runs.append((feeds, evaluate(path, feeds)))
+            if run + 1 < self.network.runs:
+                feeds = self.network.feeds_after(run, runs[-1][1])
+        return runs
+
+    def shaken(self, feeds):
+        """These inputs as the network's `jitter` changes them."""
+        return {name: self.network.shaken(array) for name, array in feeds.items()}

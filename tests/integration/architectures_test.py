@@ -99,15 +99,18 @@ def evaluate_precisely(path, feeds):
 
 
 def write_case(network, folder):
-    """In the layout of ONNX's backend tests."""
-    data = folder / "test_data_set_0"
-    data.mkdir(parents=True)
+    """In the layout of ONNX's backend tests, with a data set per run; the states are those of ONNX Runtime. Returns the
+    inputs and results of the runs."""
+    folder.mkdir(parents=True)
     network.write(folder / "model.onnx")
     (folder / "network.txt").write_text(network.text + "\n")
-    write_tensors(data, "input", network.inputs.values())
-    results = evaluate(folder / "model.onnx", network.inputs)
-    write_tensors(data, "output", results)
-    return results
+    runs = network.runs(folder / "model.onnx", evaluate)
+    for index, (feeds, results) in enumerate(runs):
+        data = folder / f"test_data_set_{index}"
+        data.mkdir()
+        write_tensors(data, "input", feeds.values())
+        write_tensors(data, "output", results)
+    return runs
 
 
 def write_tensors(data, what, arrays):
@@ -156,7 +159,7 @@ def largest_excess(want, got, configuration):
     return worst
 
 
-def is_unsteady(seed, configuration, want, detail):
+def is_unsteady(seed, configuration, runs, detail):
     """Whether changes in the last bits of the configuration's arithmetic make differences not much smaller than this
     one, which is beyond the tolerances."""
     told = re.search(r"\|d\| (\S+), allowed (\S+)$", detail)
@@ -168,8 +171,9 @@ def is_unsteady(seed, configuration, want, detail):
         for factor, halves in itertools.product((1, 2, 3, 4), {False, configuration.precision == HALF}):
             network = Architecture(seed, evaluate, factor * configuration.precision, halves)
             network.write(path)
-            if excess <= FACTOR * largest_excess(want, evaluate(path, network.inputs), configuration):
-                return True
+            for feeds, want in runs:
+                if excess <= FACTOR * largest_excess(want, evaluate(path, network.shaken(feeds)), configuration):
+                    return True
     return False
 
 
@@ -221,21 +225,22 @@ class Comparison:
                     told = self.judge(runs, name, folder, network, wanted[folder], detail)
                     print(f"{told}: seed {network.seed}, {name} ({network.text}): {detail}", flush=True)
 
-    def judge(self, runs, name, folder, network, want, detail):
+    def judge(self, runs, name, folder, network, wanted, detail):
         """What is to be said of a network that did not pass."""
-        configuration, precise = CONFIGURATIONS[name], None
+        configuration, precise = CONFIGURATIONS[name], [None]
         if not network.quantized:
-            precise = evaluate_precisely(folder / "model.onnx", network.inputs)
-        if precise is not None:
+            precise = [evaluate_precisely(folder / "model.onnx", feeds) for feeds, _ in wanted]
+        if all(results is not None for results in precise):
             copy = folder.with_name(folder.name + "_precise")
             shutil.copytree(folder, copy, dirs_exist_ok=True)
-            write_tensors(copy / "test_data_set_0", "output", precise)
+            for index, results in enumerate(precise):
+                write_tensors(copy / f"test_data_set_{index}", "output", results)
             if runs.results(name, [copy], *exact(configuration))[copy][0] == "pass":
                 self.runtime_wrong += 1
                 return "ONNX Runtime is wrong"
         if network.quantized:
             configuration = configuration._replace(scale=configuration.steps)
-        if is_unsteady(network.seed, configuration, want, detail):
+        if is_unsteady(network.seed, configuration, wanted, detail):
             self.unsteady[network.quantized] += 1
             return "unsteady"
         self.wrong += 1

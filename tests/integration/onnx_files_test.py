@@ -116,6 +116,9 @@ class Doubts(Files):
         for number_of, name in ((27, "float6e2m3"), (28, "float6e3m2"), (14, "complex")):
             path = self.one_node(node("Cast", ["x"], ["y"], "c", to=number_of), opset=NEWEST_OPSET)
             self.check(deputy("run", path), 3, "node 'c' (Cast)", name)
+            for op_type, attribute in (("RandomUniformLike", "dtype"), ("Bernoulli", "dtype"), ("BitCast", "to")):
+                path = self.one_node(node(op_type, ["x"], ["y"], "n", **{attribute: number_of}), opset=NEWEST_OPSET)
+                self.check(deputy("run", path), 3, f"node 'n' ({op_type})", f"attribute '{attribute}'", name)
 
     def test_OperatorsOfStringsAreRefusedByName(self):
         for op_type in ("StringConcat", "StringNormalizer", "StringSplit", "RegexFullMatch", "ImageDecoder"):

@@ -212,7 +212,8 @@ def _():
 
 # Recurrent layers.
 def lstm(time_major=False, coupled=False, peephole=False, projection=0, norm=False, cell_clip=0.0, proj_clip=0.0,
-         activation=4, steps=4, batch=2, width=5, cells=6, projection_bias=False):
+         activation=4, steps=4, batch=2, width=5, cells=6, projection_bias=False, hybrid=False, asymmetric=False):
+    """`hybrid`: the matrices and peepholes of int8; `asymmetric`: LiteRT then rounds activations with a zero point."""
     it = Case()
     shape = (steps, batch, width) if time_major else (batch, steps, width)
     x, outputs = it.feed(it.reals(*shape)), projection or cells
@@ -220,29 +221,41 @@ def lstm(time_major=False, coupled=False, peephole=False, projection=0, norm=Fal
     def weights(*dims, present=True):
         return it.writer.constant(it.reals(*dims, low=-0.6, high=0.6)) if present else -1
 
-    ids = [x] + [weights(cells, width, present=not coupled or gate) for gate in range(4)]
-    ids += [weights(cells, outputs, present=not coupled or gate) for gate in range(4)]
-    ids += [weights(cells, present=peephole and (not coupled or gate)) for gate in range(3)]
+    def factors(*dims, present=True):
+        if not hybrid or not present:
+            return weights(*dims, present=present)
+        # Sums stay below the same bound whatever the number of cells.
+        scale = it.rng.uniform(0.8, 1.0) * 0.6 / 127 * min(1, (11 / (width + outputs)) ** 0.5)
+        return it.writer.constant(np.maximum(it.bytes_of(np.int8, *dims), -127), Quantized(scale))
+
+    ids = [x] + [factors(cells, width, present=not coupled or gate) for gate in range(4)]
+    ids += [factors(cells, outputs, present=not coupled or gate) for gate in range(4)]
+    ids += [factors(cells, present=peephole and (not coupled or gate)) for gate in range(3)]
     ids += [weights(cells, present=not coupled or gate) for gate in range(4)]
-    ids += [weights(outputs, cells, present=projection), weights(outputs, present=projection_bias)]
+    ids += [factors(outputs, cells, present=projection), weights(outputs, present=projection_bias)]
     ids += [it.writer.tensor("float32", [batch, n], variable=True) for n in (outputs, cells)]
     if norm:
         ids += [weights(cells, present=not coupled or gate) for gate in range(4)]
     made = it.op("UNIDIRECTIONAL_SEQUENCE_LSTM", ids, [("float32", [*shape[:2], outputs], None)],
-                 2 if norm else 1, fusedActivationFunction=activation, cellClip=cell_clip, projClip=proj_clip,
-                 timeMajor=time_major)
+                 2 if norm or hybrid else 1, fusedActivationFunction=activation, cellClip=cell_clip, projClip=proj_clip,
+                 timeMajor=time_major, asymmetricQuantizeInputs=asymmetric)
     return it, [made], runs_of(it, lambda: [it.reals(*shape)])
 
 
-for label, how in {
+LSTM_FORMS = {
         "": {}, " time major": dict(time_major=True), " of one step": dict(steps=1, batch=1), " coupled": dict(coupled=True),
         " with peepholes": dict(peephole=True), " coupled with peepholes": dict(peephole=True, coupled=True),
         " with a projection": dict(projection=3, time_major=True),
         " with a projection, clipped": dict(projection=7, projection_bias=True, proj_clip=0.3),
         " with layer normalization": dict(norm=True), " coupled with layer normalization": dict(norm=True, coupled=True),
         " with clipped cells": dict(cell_clip=0.2), " with relu": dict(activation=1),
-        " with everything": dict(peephole=True, projection=4, norm=True, cell_clip=0.5, proj_clip=0.4)}.items():
+        " with everything": dict(peephole=True, projection=4, norm=True, cell_clip=0.5, proj_clip=0.4)}
+for label, how in LSTM_FORMS.items():
     CASES["UNIDIRECTIONAL_SEQUENCE_LSTM float" + label] = lambda how=how: lstm(**how)
+    CASES["UNIDIRECTIONAL_SEQUENCE_LSTM hybrid" + label] = lambda how=how: lstm(**how, hybrid=True)
+for label, how in {" of many cells": dict(cells=40, width=24, steps=9), " asymmetric": dict(asymmetric=True),
+                   " asymmetric with peepholes": dict(asymmetric=True, peephole=True, projection=5)}.items():
+    CASES["UNIDIRECTIONAL_SEQUENCE_LSTM hybrid" + label] = lambda how=how: lstm(**how, hybrid=True)
 
 
 @case("UNIDIRECTIONAL_SEQUENCE_LSTM with weights of int8 beside floats")

@@ -67,6 +67,14 @@ Status InferAttention(InferenceContext& context) {
   }
   const int64_t heads = context.primitive().GetInt("q_num_heads", 0);
   const int64_t key_heads = context.primitive().GetInt("kv_num_heads", 0);
+  if (const int64_t number = context.primitive().GetInt("softmax_precision", 0); number != 0) {
+    const DType precision = number > 0 && number <= 31 ? static_cast<DType>(number) : DType::kUndefined;
+    if (precision != DType::kFloat32 && precision != DType::kFloat64 && precision != DType::kFloat16 &&
+        precision != DType::kBFloat16)
+      return Error(StatusCode::kModel,
+                   "softmax_precision must be 1 (float32), 10 (float16), 11 (float64) or 16 (bfloat16), got {}",
+                   number);
+  }
   for (const char* window : {"left_window_size", "right_window_size"})
     if (const int64_t size = context.primitive().GetInt(window, -1); size < -1)
       return Error(StatusCode::kModel, "{} must be -1 or more, got {}", window, size);

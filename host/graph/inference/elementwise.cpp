@@ -155,22 +155,10 @@ Status InferWhere(InferenceContext& context) {
   return BroadcastInputs(context, dtype);
 }
 
-namespace {
-
-Status UnsupportedTarget(int64_t to) {
-  const char* name = "";
-  if (to == 14 || to == 15) name = " (a complex number)";
-  if (to == 27) name = " (float6e2m3)";
-  if (to == 28) name = " (float6e3m2)";
-  return Error(StatusCode::kNotSupported, "attribute 'to' is {}{}, which is not a supported element type", to, name);
-}
-
-}  // namespace
-
 Status InferCast(InferenceContext& context) {
   const int64_t to = context.primitive().GetInt("to", 0);
   const DType dtype = to >= 0 && to <= INT32_MAX ? static_cast<DType>(to) : DType::kUndefined;
-  if (BitsOf(dtype) == 0 && dtype != DType::kString) return UnsupportedTarget(to);
+  if (BitsOf(dtype) == 0 && dtype != DType::kString) return UnsupportedElementType("to", to);
   return LikeInput(context, dtype);
 }
 
@@ -178,7 +166,7 @@ Status InferBitCast(InferenceContext& context) {
   const int64_t to = context.primitive().GetInt("to", 0);
   const DType from = context.input(0).dtype;
   const DType dtype = to >= 0 && to <= INT32_MAX ? static_cast<DType>(to) : DType::kUndefined;
-  if (BitsOf(dtype) == 0) return UnsupportedTarget(to);
+  if (BitsOf(dtype) == 0) return UnsupportedElementType("to", to);
   if (from != DType::kUndefined && BitsOf(from) != BitsOf(dtype))
     return Error(StatusCode::kModel, "elements of {} have {} bits and those of {} have {}, expected the same number",
                  NameOf(from), BitsOf(from), NameOf(dtype), BitsOf(dtype));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/graph.hpp"
 #include "graph/inference/functions.hpp"
 
 namespace deputy::host {
@@ -63,6 +64,13 @@ Status CheckElements(const InferenceContext& context, size_t i, int64_t count, c
   if (MayEqual(CountOf(dims), count)) return {};
   return Error(StatusCode::kModel, "input '{}' has shape {}, expected {} element{}", name, ShapeToString(dims), count,
                count == 1 ? "" : "s");
+}
+
+Status UnsupportedElementType(std::string_view attribute, int64_t number) {
+  const char* const name = NameOfUnsupportedType(number);
+  return Error(name != nullptr ? StatusCode::kNotSupported : StatusCode::kModel,
+               "attribute '{}' is {}{}, which is not a supported element type", attribute, number,
+               name != nullptr ? fmt::format(" ({})", name) : "");
 }
 
 Status CheckGiven(const InferenceContext& context, size_t i, const char* name) {

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "graph/inference.hpp"
 
@@ -32,6 +33,9 @@ Status CheckElements(const InferenceContext& context, size_t i, int64_t count, c
 inline Status CheckOneElement(const InferenceContext& context, size_t i, const char* name) {
   return CheckElements(context, i, 1, name);
 }
+
+// The error for an attribute whose number is that of no element type that tensors have.
+Status UnsupportedElementType(std::string_view attribute, int64_t number);
 
 // The input is not omitted.
 Status CheckGiven(const InferenceContext& context, size_t i, const char* name);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "graph/inference/functions.hpp"
+#include "graph/inference/operands.hpp"
 #include "tensor/scale_layout.hpp"
 
 namespace deputy::host {
@@ -13,8 +14,7 @@ Result<DType> TypeFromAttribute(const InferenceContext& context, std::string_vie
   const int64_t number = context.primitive().GetInt(name, 0);
   if (number == 0) return fallback;
   const DType dtype = static_cast<DType>(number);
-  if (number < 0 || number > 31 || BitsOf(dtype) == 0)
-    return Error(StatusCode::kNotSupported, "{} {} is not a supported element type", name, number);
+  if (number < 0 || number > 31 || BitsOf(dtype) == 0) return UnsupportedElementType(name, number);
   return dtype;
 }
 

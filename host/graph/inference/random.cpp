@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/inference/functions.hpp"
+#include "graph/inference/operands.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {
@@ -12,7 +13,7 @@ Result<DType> DrawnType(const InferenceContext& context, DType fallback) {
   const int64_t number = context.primitive().GetInt("dtype", static_cast<int64_t>(fallback));
   const DType dtype = number > 0 && number <= 31 ? static_cast<DType>(number) : DType::kUndefined;
   if (fallback != DType::kUndefined && dtype == fallback) return dtype;
-  if (SizeOf(dtype) == 0) return Error(StatusCode::kModel, "dtype {} is not a supported element type", number);
+  if (SizeOf(dtype) == 0) return UnsupportedElementType("dtype", number);
   return dtype;
 }
 

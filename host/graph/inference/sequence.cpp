@@ -87,9 +87,9 @@ Status InferSequenceConstruct(InferenceContext& context) {
 }
 
 Status InferSequenceEmpty(InferenceContext& context) {
-  const auto dtype = static_cast<DType>(context.primitive().GetInt("dtype", 1));
-  if (BitsOf(dtype) == 0 && dtype != DType::kString)
-    return Error(StatusCode::kModel, "dtype {} is not a supported element type", static_cast<int64_t>(dtype));
+  const int64_t number = context.primitive().GetInt("dtype", 1);
+  const DType dtype = number > 0 && number <= 31 ? static_cast<DType>(number) : DType::kUndefined;
+  if (BitsOf(dtype) == 0 && dtype != DType::kString) return UnsupportedElementType("dtype", number);
   return context.Output(ValueType{dtype, false, {}, ValueKind::kSequence});
 }
 

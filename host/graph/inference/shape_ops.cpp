@@ -249,8 +249,7 @@ Status InferEyeLike(InferenceContext& context) {
   const ValueType& input = context.input(0);
   const int64_t asked = context.primitive().GetInt("dtype", static_cast<int64_t>(input.dtype));
   const DType dtype = asked >= 0 && asked <= 31 ? static_cast<DType>(asked) : DType::kUndefined;
-  if (context.primitive().Has("dtype") && BitsOf(dtype) == 0)
-    return Error(StatusCode::kModel, "dtype {} is not a supported element type", asked);
+  if (context.primitive().Has("dtype") && BitsOf(dtype) == 0) return UnsupportedElementType("dtype", asked);
   if (input.ranked && input.dims.size() != 2)
     return Error(StatusCode::kModel, "input must have rank 2, got shape {}", ShapeToString(input.dims));
   return context.Output(dtype, input.ranked ? input.dims : UnknownDims(2));

@@ -19,7 +19,7 @@ Result<std::optional<int64_t>> KnownInt(const InferenceContext& context, size_t 
 Result<DType> TypeNamed(const InferenceContext& context) {
   const int64_t number = context.primitive().GetInt("output_datatype", 1);
   if (number < 1 || number > 31 || SizeOf(static_cast<DType>(number)) == 0)
-    return Error(StatusCode::kNotSupported, "output_datatype {} is not a supported element type", number);
+    return UnsupportedElementType("output_datatype", number);
   return static_cast<DType>(number);
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/printable.hpp"
+#include "graph/graph.hpp"
 #include "import/onnx/condense.hpp"
 #include "tensor/shape.hpp"
 
@@ -22,16 +23,6 @@ namespace {
 constexpr size_t kMostDims = 64;
 // Bounds of the memory for a file's sparse tensors: in bytes, and as a multiple of the file's size.
 constexpr size_t kDenseBytes = size_t{256} << 20, kDenseTimes = 64;
-
-const char* NameOfUnsupported(int32_t data_type) {
-  switch (data_type) {
-    case 14: return "complex64";
-    case 15: return "complex128";
-    case 27: return "float6e2m3";
-    case 28: return "float6e3m2";
-    default: return nullptr;
-  }
-}
 
 int TypedCount(const pb::TensorProto& proto) {
   return proto.float_data_size() + proto.int32_data_size() + proto.int64_data_size() + proto.double_data_size() +
@@ -144,7 +135,7 @@ Result<ExternalPlace> PlaceOf(const pb::TensorProto& proto) {
 
 Result<DType> DTypeFromProto(int32_t data_type) {
   if (data_type >= 1 && data_type <= 26 && data_type != 14 && data_type != 15) return static_cast<DType>(data_type);
-  if (const char* name = NameOfUnsupported(data_type))
+  if (const char* name = NameOfUnsupportedType(data_type))
     return Error(StatusCode::kNotSupported, "elements of {} are not supported", name);
   return Error(StatusCode::kModel, "{} is not a valid element type", data_type);
 }

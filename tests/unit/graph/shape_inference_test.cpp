@@ -169,7 +169,41 @@ TEST(EyeLikeInference, DtypeAttributeWins) {
 TEST(InferEyeLike, ADTypeThatDoesNotExistIsRefused) {
   for (const int64_t dtype : {0, 33, 27})
     EXPECT_EQ(InferError(PrimitiveBuilder("", "EyeLike", 9).Set("dtype", dtype), {Typed({2, 2})}),
-              "dtype " + std::to_string(dtype) + " is not a supported element type");
+              "attribute 'dtype' is " + std::to_string(dtype) + (dtype == 27 ? " (float6e2m3)" : "") +
+                  ", which is not a supported element type");
+}
+
+TEST(InferNode, ElementTypesOfOnnxThatTensorsDoNotHaveAreNamed) {
+  const Operand x = Typed({2, 2}), scalar = KnownScalar(DType::kInt64, int64_t{4});
+  struct {
+    const char *op, *attribute;
+    int version;
+    std::vector<Operand> operands;
+  } const cases[] = {{"Cast", "to", 13, {x}},
+                     {"BitCast", "to", 26, {x}},
+                     {"EyeLike", "dtype", 9, {x}},
+                     {"RandomNormal", "dtype", 1, {}},
+                     {"RandomUniformLike", "dtype", 1, {x}},
+                     {"Bernoulli", "dtype", 15, {x}},
+                     {"Multinomial", "dtype", 7, {x}},
+                     {"QuantizeLinear", "output_dtype", 23, {x, Typed({})}},
+                     {"DequantizeLinear", "output_dtype", 23, {Typed({2, 2}, DType::kInt8), Typed({})}},
+                     {"HannWindow", "output_datatype", 17, {scalar}},
+                     {"SequenceEmpty", "dtype", 11, {}}};
+  for (const auto& one : cases)
+    for (const auto& [number, name] :
+         {std::pair{int64_t{27}, "float6e2m3"}, {int64_t{28}, "float6e3m2"}, {int64_t{14}, "complex64"}}) {
+      PrimitiveBuilder builder("", one.op, one.version);
+      builder.Set(one.attribute, number);
+      if (std::string_view(one.op) == "RandomNormal") builder.Set("shape", std::vector<int64_t>{2});
+      const Result<std::vector<ValueType>> types = TryInfer(builder, one.operands);
+      ASSERT_FALSE(types.ok()) << one.op;
+      EXPECT_EQ(types.status().code(), StatusCode::kNotSupported) << one.op;
+      EXPECT_EQ(types.status().message(), "attribute '" + std::string(one.attribute) + "' is " +
+                                              std::to_string(number) + " (" + name +
+                                              "), which is not a supported element type")
+          << one.op;
+    }
 }
 
 TEST(InferNode, AnOutputHasACountableSizeAndRank) {

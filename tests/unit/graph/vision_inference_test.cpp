@@ -96,6 +96,16 @@ TEST(InferSTFT, FramesOfAKnownSignal) {
             (Dims{kN, 4, 21, 2}));
 }
 
+TEST(InferAttention, SoftmaxPrecisionIsAnElementTypeOfFloats) {
+  const std::vector<Operand> operands(3, Typed({2, 4, 6, 8}));
+  for (const int64_t number : {0, 1, 10, 11, 16})
+    EXPECT_EQ(InferError(PrimitiveBuilder("", "Attention", 23).Set("softmax_precision", number), operands), "");
+  for (const int64_t number : {-1, 2, 17, 27, 99})
+    EXPECT_EQ(InferError(PrimitiveBuilder("", "Attention", 23).Set("softmax_precision", number), operands),
+              "softmax_precision must be 1 (float32), 10 (float16), 11 (float64) or 16 (bfloat16), got " +
+                  std::to_string(number));
+}
+
 TEST(InferAttention, PastKeysLengthenThePresentOnes) {
   const std::vector<ValueType> types = Infer(PrimitiveBuilder("", "Attention", 23),
                                              {Typed({kN, 8, 1, 16}), Typed({kN, 2, 1, 16}), Typed({kN, 2, 1, 32}),
