@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <mutex>
 #include <string_view>
 
 #include "base/judged_file.hpp"
@@ -30,6 +31,8 @@ Result<const Importer*> OpenImporter(const std::string& name) {
   DEPUTY_RETURN_IF_ERROR(CheckInstalledFile(path));
   const MemoryReserve reserve;  // for the constructors of the library of ONNX
   DEPUTY_RETURN_IF_ERROR(reserve.status());
+  static std::mutex one_at_a_time;  // what another thread opens is seen whole, also by tools that do not know dlopen
+  const std::lock_guard lock(one_at_a_time);
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr)
     return Error(StatusCode::kNotFound, "the importer for {} models cannot be opened: {}", name, dlerror())
