@@ -55,11 +55,21 @@ Status NoProvider(const PluginRegistry& registry, const Entry& entry, std::vecto
 std::string FindDevice(const Entry& entry, const DelegateDescription& description, const DeviceEntry*& device) {
   std::vector<std::string> names;
   for (const DeviceEntry& one : description.devices) names.insert(names.end(), {one.id, one.name});
-  for (const DeviceEntry& one : description.devices)
-    if (one.id == entry.device || one.name == entry.device) {
-      device = &one;
-      return {};
-    }
+  std::string alike;
+  for (const DeviceEntry& one : description.devices) {
+    if (one.id != entry.device && one.name != entry.device) continue;
+    if (one.name == entry.device) alike += fmt::format("{}{}", alike.empty() ? "" : ", ", one.id);
+    // An id is of one device alone.
+    const bool is_id = one.id == entry.device;
+    if (is_id || device == nullptr) device = &one;
+    if (is_id) return {};
+  }
+  if (alike.find(", ") != std::string::npos) {
+    device = nullptr;
+    return fmt::format("delegate '{}': several devices are called '{}'; name one of them by its id: {}", entry.name,
+                       entry.device, alike);
+  }
+  if (device != nullptr) return {};
   size_t number = 0;
   const char* const end = entry.device.data() + entry.device.size();
   const auto parsed = std::from_chars(entry.device.data(), end, number);

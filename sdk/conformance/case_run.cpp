@@ -51,7 +51,10 @@ ModelGraph::ModelGraph(const ModelCase& model) : model_(model) {
       graph.AddValue(name, value.value.dtype, value.value.dims);
   }
   const auto ids = [](const std::vector<size_t>& values) {
-    return std::vector<deputy_value_id>(values.begin(), values.end());
+    std::vector<deputy_value_id> all;
+    for (const size_t value : values)
+      all.push_back(value == kLeftOut ? DEPUTY_NO_VALUE : static_cast<deputy_value_id>(value));
+    return all;
   };
   for (const ModelNode& node : model.nodes)
     graph.AddNode(node.node.op_type + std::to_string(graph.node_count()), node.node, ids(node.inputs),
@@ -67,8 +70,12 @@ bool ModelGraph::IsIn(const Claim& claim, size_t node) const {
 Case ModelGraph::Alone(size_t node) const {
   Case alone;
   alone.node = model_.nodes[node].node;
-  for (const size_t input : model_.nodes[node].inputs)
-    alone.inputs.push_back({model_.values[input].value, true, model_.values[input].constant});
+  for (const size_t input : model_.nodes[node].inputs) {
+    if (input == kLeftOut)
+      alone.inputs.push_back({Tensor(), false, false});
+    else
+      alone.inputs.push_back({model_.values[input].value, true, model_.values[input].constant});
+  }
   return alone;
 }
 

@@ -48,13 +48,17 @@ void GuardedBuffer::Assign(const std::vector<uint8_t>& bytes) {
   if (bytes_ != 0) std::memcpy(data_, bytes.data(), bytes_);
 }
 
+void* GuardedBuffer::pages() const { return mapping_ == nullptr ? nullptr : mapping_ + kPage; }
+int GuardedBuffer::protection() const { return read_only_ ? PROT_READ : PROT_READ | PROT_WRITE; }
+
 void GuardedBuffer::Protect(bool read_only, const std::string& why) {
   if (mapping_ == nullptr) return;
+  read_only_ = read_only;
   uint8_t* inner = mapping_ + kPage;
   UnwatchRegion(inner);
   inside_ = name_ + why;
   if (read_only) WatchRegion(inner, inner_, Forbidden::kWrites, inside_.c_str());
-  mprotect(inner, inner_, read_only ? PROT_READ : PROT_READ | PROT_WRITE);
+  mprotect(inner, inner_, protection());
 }
 
 void GuardedBuffer::Seal(const std::string& why) {
@@ -64,6 +68,12 @@ void GuardedBuffer::Seal(const std::string& why) {
   inside_ = name_ + why;
   WatchRegion(inner, inner_, Forbidden::kAll, inside_.c_str());
   mprotect(inner, inner_, PROT_NONE);
+}
+
+GuardedText::GuardedText(const std::string& name, const std::string& text)
+    : buffer_(name, text.size() + 1, Flush::kEnd) {
+  buffer_.Assign(std::vector<uint8_t>(text.c_str(), text.c_str() + text.size() + 1));
+  buffer_.Protect(true);
 }
 
 }  // namespace deputy::conformance

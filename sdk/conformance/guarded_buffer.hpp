@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "deputy/abi/base.h"
+
 namespace deputy::conformance {
 
 // The end of the elements that is adjacent to a guard page. With kEnd the address is aligned to the element only.
@@ -27,6 +29,10 @@ class GuardedBuffer {
   void Assign(const std::vector<uint8_t>& bytes);
   // No writes from now on, or writes again. `why` completes "wrote input 0".
   void Protect(bool read_only, const std::string& why = "");
+  // The pages of the elements, and how they may be accessed; NULL when there are no elements.
+  void* pages() const;
+  size_t pages_size() const { return inner_; }
+  int protection() const;
   // No access from now on. `why` completes "reached input 0".
   void Seal(const std::string& why);
 
@@ -35,6 +41,17 @@ class GuardedBuffer {
   size_t bytes_, inner_;  // of the elements; of the pages between the guards
   uint8_t* mapping_ = nullptr;
   uint8_t* data_ = nullptr;
+  bool read_only_ = false;
+};
+
+// A text whose NUL is at the end of a page: a plugin that reads behind it ends the process.
+class GuardedText {
+ public:
+  GuardedText(const std::string& name, const std::string& text);
+  deputy_str str() const { return {reinterpret_cast<const char*>(buffer_.data()), buffer_.size() - 1}; }
+
+ private:
+  GuardedBuffer buffer_;
 };
 
 }  // namespace deputy::conformance

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "model_graph.hpp"
 #include "partitions.hpp"
 #include "text.hpp"
+#include "threads.hpp"
 
 namespace deputy::conformance {
 namespace {
@@ -46,6 +46,7 @@ const void* GetExtension(void* self, const char* id) { return HostServices::Of(s
 
 // The graph, if the handle is valid; `function` was called with it.
 const deputy_graph* Live(void* self, const deputy_graph* graph, const char* function) {
+  HostServices::Of(self).Interrupt();
   HostServices& host = HostServices::Of(self);
   if (host.HasGraph(graph)) return graph;
   host.Fault(std::string(function) + " was called with a graph handle that is no longer valid");
@@ -236,10 +237,12 @@ void HostServices::ParallelFor(int64_t count, int64_t grain, deputy_parallel_fn 
     for (int64_t range = next++; range < ranges; range = next++)
       fn(job, range * (count / ranges), range + 1 == ranges ? count : (range + 1) * (count / ranges), worker);
   };
-  std::vector<std::thread> others;
-  for (uint32_t i = 0; i + 1 < kThreads && i + 1 < ranges; ++i) others.emplace_back(work, i);
+  // With fewer threads, where the system refuses one, the others do its ranges.
+  Threads others;
+  for (uint32_t i = 0; i + 1 < kThreads && i + 1 < ranges; ++i)
+    if (!others.Start([&work, i] { work(i); })) break;
   work(kThreads - 1);
-  for (std::thread& other : others) other.join();
+  others.Join();
 }
 
 const char* CodeName(deputy_code code) {

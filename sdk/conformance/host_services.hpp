@@ -4,11 +4,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "deputy/abi/delegate.h"
@@ -49,6 +51,13 @@ class HostServices {
   void RemoveGraph(const deputy_graph* graph);
   bool HasGraph(const deputy_graph* graph) const;
 
+  // Called, if it is not empty, at the beginning of each function about a graph, on the plugin's thread; set while the
+  // plugin is not running.
+  void SetInterruption(std::function<void()> interruption) { interruption_ = std::move(interruption); }
+  void Interrupt() const {
+    if (interruption_) interruption_();
+  }
+
   void Fault(std::string text);
   // Takes the faults so far.
   std::vector<std::string> TakeFaults();
@@ -68,6 +77,7 @@ class HostServices {
   std::vector<std::unique_ptr<deputy_status>> returned_;  // kept, so that a second return of one is noticed
   std::set<const deputy_graph*> graphs_;
   std::vector<std::string> faults_;
+  std::function<void()> interruption_;
 };
 
 const char* CodeName(deputy_code code);

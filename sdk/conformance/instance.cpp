@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <set>
 
+#include "guarded_buffer.hpp"
 #include "text.hpp"
 
 namespace deputy::conformance {
@@ -78,14 +80,11 @@ bool Instance::names_groups() const {
   return propose_ != nullptr && !proposes() && DEPUTY_HAS_FN(propose_, deputy_ext_propose, groups);
 }
 
-namespace {
-
-// The id of the first device; empty for a delegate that lists none.
-std::string FirstDevice(Plugin& plugin, const deputy_delegate* delegate) {
+std::vector<std::string> DevicesOf(Plugin& plugin, const deputy_delegate* delegate) {
+  std::vector<std::string> ids;
   const auto* devices = static_cast<const deputy_ext_devices*>(
       plugin.Extension(delegate, DEPUTY_EXT_DEVICES, DEPUTY_END_OF(deputy_ext_devices, enumerate)));
-  if (devices == nullptr) return "";
-  std::vector<std::string> ids;
+  if (devices == nullptr) return ids;
   deputy_device_sink sink{};
   sink.struct_size = sizeof sink;
   sink.self = &ids;
@@ -94,22 +93,26 @@ std::string FirstDevice(Plugin& plugin, const deputy_delegate* delegate) {
     return nullptr;
   };
   (void)plugin.Call("enumerate", [&] { return devices->enumerate(delegate, plugin.host().table(), &sink); });
-  return ids.empty() ? "" : ids.front();
+  return ids;
 }
 
-}  // namespace
-
 std::unique_ptr<Instance> Instance::Open(Plugin& plugin, const deputy_delegate* delegate, const OptionList& options,
-                                         Outcome* outcome, const std::string& name, uint32_t flags) {
+                                         Outcome* outcome, const std::string& name, uint32_t flags,
+                                         const std::string& device) {
+  std::deque<GuardedText> texts;
+  const auto guarded = [&](const char* what, const std::string& text) { return texts.emplace_back(what, text).str(); };
   std::vector<deputy_kv> values;
-  for (const auto& [key, value] : options) values.push_back({StrOf(key), StrOf(value)});
+  for (const auto& [key, value] : options)
+    values.push_back({guarded("the name of an option", key), guarded("the value of an option", value)});
   deputy_open_args args{};
   args.struct_size = sizeof args;
   args.host = plugin.host().table();
   static std::atomic<uint64_t> opened{0};
-  const std::string device = (flags & DEPUTY_OPEN_COMPILE_ONLY) != 0 ? "" : FirstDevice(plugin, delegate);
-  args.name = StrOf(name);
-  args.device = StrOf(device);
+  std::string id = device;
+  if (id.empty() && (flags & DEPUTY_OPEN_COMPILE_ONLY) == 0)
+    if (const std::vector<std::string> devices = DevicesOf(plugin, delegate); !devices.empty()) id = devices.front();
+  args.name = guarded("the name of the instance", name);
+  args.device = guarded("the id of the device", id);
   args.domain = ++opened;
   args.options = values.data();
   args.option_count = values.size();

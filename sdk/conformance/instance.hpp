@@ -68,11 +68,16 @@ class CompileCall {
   deputy_compile_args args_{};
 };
 
+// The ids of the devices that the delegate lists, the preferred one first.
+std::vector<std::string> DevicesOf(Plugin& plugin, const deputy_delegate* delegate);
+
 // An opened delegate.
 class Instance {
  public:
+  // On the first device, unless one is named. Each text ends with its NUL at the end of a page.
   static std::unique_ptr<Instance> Open(Plugin& plugin, const deputy_delegate* delegate, const OptionList& options,
-                                        Outcome* outcome, const std::string& name = "conformance", uint32_t flags = 0);
+                                        Outcome* outcome, const std::string& name = "conformance", uint32_t flags = 0,
+                                        const std::string& device = "");
   ~Instance();
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;

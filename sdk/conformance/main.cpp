@@ -18,6 +18,7 @@ namespace {
 using namespace deputy::conformance;
 
 constexpr int kExitPassed = 0, kExitFailed = 1, kExitUsage = 2, kExitUnexpectedPass = 3, kExitUnavailable = 4;
+constexpr int kThoroughNetworks = 30000;
 
 struct Arguments {
   Settings settings;
@@ -27,6 +28,7 @@ struct Arguments {
   int least_cases = static_cast<int>(kEnoughCases);
   bool allow_unavailable = false;
   bool help = false;
+  bool counts_networks = false;  // --random was given
 };
 
 bool ReadNumber(const std::string& text, int smallest, int* number) {
@@ -71,7 +73,9 @@ bool ParseArguments(const std::vector<std::string>& words, Arguments* arguments,
     else if (word == "--jobs")
       ok = number(1, &settings.jobs);
     else if (word == "--random")
-      ok = number(0, &settings.random);
+      ok = arguments->counts_networks = number(0, &settings.random);
+    else if (word == "--thorough")
+      settings.thorough = true;
     else if (word == "--model")
       ok = text(&settings.model);
     else if (word == "--save-failures")
@@ -133,6 +137,8 @@ constexpr char kHelp[] =
   --jobs N           tests at a time, each in a process of its own; default: one for each CPU, at most 8
   --seed N           of the generated values and models; default 1
   --random N         random networks of the operators that the delegate takes (fusions.networks); default 200
+  --thorough         for a release, about ten minutes: 150 times as many random nodes and networks, more values of each
+                     case, longer runs at once
   --model FILE       a model of your own in ONNX's format as well, compared with the host's CPU (host.model)
   --coverage         how many cases of each operator were tested, as a table
   --least-cases N    warns about operators with fewer tested cases; default 8
@@ -224,6 +230,7 @@ int main(int argc, char** argv) {
     return kExitPassed;
   }
   Settings& settings = arguments.settings;
+  if (settings.thorough && !arguments.counts_networks) settings.random = kThoroughNetworks;
   if (settings.jobs == 0) settings.jobs = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 8);
   for (std::string* path : {&settings.model, &settings.save_failures})
     if (!path->empty()) *path = std::filesystem::absolute(*path).string();

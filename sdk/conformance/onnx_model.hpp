@@ -24,7 +24,6 @@ std::vector<uint8_t> OnnxModel(const Case& tested, const std::vector<Tensor>& ex
 
 // A model of several nodes; an input of a node that is left out is kLeftOut. Its operator sets are the oldest that have
 // the definitions of all nodes.
-constexpr size_t kLeftOut = SIZE_MAX;
 std::vector<uint8_t> OnnxModel(const ModelCase& model);
 // A case as a model of one node.
 ModelCase ModelOf(const Case& tested, const std::vector<Tensor>& expected);

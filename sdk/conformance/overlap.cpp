@@ -4,6 +4,8 @@
 #include <mutex>
 #include <thread>
 
+#include "threads.hpp"
+
 namespace deputy::conformance {
 
 void OverlappingRuns::Add(const ShownModel& shown, const Claim& claim, Context& context) {
@@ -30,11 +32,11 @@ std::string OverlappingRuns::Fault(deputy_dtype computes_in, int most, std::chro
   std::string first_wrong;
   std::atomic<size_t> ready{0};
   std::atomic<bool> ends{false};
-  std::vector<std::thread> threads;
-  for (Lane& lane : lanes_)
-    threads.emplace_back([&, this, one = &lane] {
+  Threads threads;
+  for (Lane& lane : lanes_) {
+    const bool started = threads.Start([&, this, one = &lane] {
       ++ready;
-      while (ready < lanes_.size()) std::this_thread::yield();
+      while (ready < lanes_.size() && !ends) std::this_thread::yield();
       const auto until = std::chrono::steady_clock::now() + time;
       for (int i = 0; i < most && !ends && std::chrono::steady_clock::now() < until; ++i) {
         const std::string wrong = one->FaultBesideOthers(computes_in);
@@ -44,8 +46,12 @@ std::string OverlappingRuns::Fault(deputy_dtype computes_in, int most, std::chro
         ends = true;
       }
     });
-  for (std::thread& thread : threads) thread.join();
-  return first_wrong;
+    if (started) continue;
+    ends = true;
+    break;
+  }
+  threads.Join();
+  return threads.why_not().empty() ? first_wrong : threads.why_not();
 }
 
 }  // namespace deputy::conformance

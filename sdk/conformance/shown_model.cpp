@@ -1,7 +1,13 @@
 #include "shown_model.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <thread>
+
+#include "threads.hpp"
+#include "trap.hpp"
 
 namespace deputy::conformance {
 
@@ -48,6 +54,36 @@ void Binding::Assign(const ShownModel& other, const Claim& claim, uint8_t poison
 
 void Binding::Close() {
   for (const auto& buffer : output_buffers_) buffer->Protect(true, " after execute had returned");
+}
+
+Outcome Binding::RunStopped(Context& context, size_t number, const std::function<void()>& meanwhile, bool* stopped,
+                            std::string* why_not) {
+  *stopped = false;
+  const GuardedBuffer& buffer =
+      number < input_buffers_.size() ? *input_buffers_[number] : *output_buffers_[number - input_buffers_.size()];
+  if (buffer.pages() == nullptr) return {};
+  std::atomic<bool> ended{false}, in_time{false};
+  Threads other;
+  Outcome outcome;
+  {
+    const Stop stop(buffer.pages(), buffer.pages_size(), buffer.protection());
+    const bool started = other.Start([&] {
+      while (!Stop::reached() && !ended) std::this_thread::sleep_for(std::chrono::microseconds(20));
+      if (!Stop::waits()) return;
+      meanwhile();
+      in_time = Stop::waits();
+      Stop::Continue();
+    });
+    if (!started) {
+      *why_not = other.why_not();
+      return {};
+    }
+    outcome = Run(context);
+    ended = true;
+    other.Join();
+  }
+  *stopped = in_time;
+  return outcome;
 }
 
 std::vector<Bytes> Binding::Results() const {

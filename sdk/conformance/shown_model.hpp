@@ -2,6 +2,7 @@
 // a run, and the comparison with the expected outputs.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,6 +50,12 @@ class Binding {
   void Assign(const ShownModel& other, const Claim& claim, uint8_t poison);
   // From now on the outputs are read-only as well.
   void Close();
+  // Runs, and waits where the delegate first touches buffer `number` (inputs in front of outputs) until `meanwhile` has
+  // been called on another thread, or has not returned for a while. `stopped`: it touched the buffer, and `meanwhile`
+  // returned in time.
+  Outcome RunStopped(Context& context, size_t number, const std::function<void()>& meanwhile, bool* stopped,
+                     std::string* why_not);
+  size_t buffer_count() const { return input_buffers_.size() + output_buffers_.size(); }
   // The bytes of each output.
   std::vector<std::vector<uint8_t>> Results() const;
   // Whether the outputs have these bytes.

@@ -101,13 +101,16 @@ std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<Mod
                            const Settings& settings) {
   std::vector<Test> all;
   for (std::vector<Test>& group : std::vector<std::vector<Test>>{EntryTests(),
-                                                                 OptionTests(cases),
+                                                                 OptionTests(),
+                                                                 OptionResultTests(cases),
                                                                  DeviceTests(cases),
+                                                                 SeveralDeviceTests(cases),
                                                                  LifeCycleTests(cases),
+                                                                 LoadTimeTests(cases),
                                                                  NumericTests(cases),
                                                                  CapabilityTests(cases),
                                                                  PartitionTests(models),
-                                                                 FusionTests(),
+                                                                 FusionTests(cases),
                                                                  ExecutionTests(cases),
                                                                  StateTests(cases, models),
                                                                  ConcurrencyTests(cases),

@@ -27,6 +27,7 @@ struct Settings {
   int jobs = 0;  // tests at a time; 0: one for each CPU
   bool list = false;
   bool in_process = false;
+  bool thorough = false;  // about ten minutes, for a release
   uint64_t seed = 1;
   int random = 200;                                   // networks
   deputy_dtype computes_in = DEPUTY_DTYPE_UNDEFINED;  // from the list of quirks
@@ -118,13 +119,16 @@ std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<Mod
                            const Settings& settings);
 
 std::vector<Test> EntryTests();
-std::vector<Test> OptionTests(const std::vector<Case>& cases);
+std::vector<Test> OptionTests();
+std::vector<Test> OptionResultTests(const std::vector<Case>& cases);
 std::vector<Test> DeviceTests(const std::vector<Case>& cases);
+std::vector<Test> SeveralDeviceTests(const std::vector<Case>& cases);
 std::vector<Test> LifeCycleTests(const std::vector<Case>& cases);
+std::vector<Test> LoadTimeTests(const std::vector<Case>& cases);
 std::vector<Test> NumericTests(const std::vector<Case>& cases);
 std::vector<Test> CapabilityTests(const std::vector<Case>& cases);
 std::vector<Test> PartitionTests(const std::vector<ModelCase>& models);
-std::vector<Test> FusionTests();
+std::vector<Test> FusionTests(const std::vector<Case>& cases);
 std::vector<Test> ExecutionTests(const std::vector<Case>& cases);
 std::vector<Test> StateTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 std::vector<Test> ConcurrencyTests(const std::vector<Case>& cases);

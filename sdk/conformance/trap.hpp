@@ -2,6 +2,7 @@
 // of a fatal access.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,6 +26,28 @@ void UseProgress(Progress* progress);
 enum class Forbidden { kAll, kWrites };
 void WatchRegion(const void* begin, size_t size, Forbidden forbidden, const char* description);
 void UnwatchRegion(const void* begin);
+
+// Whole pages at whose first access the accessing thread waits. One at a time in the process.
+class Stop {
+ public:
+  // `protection` is that of the pages from the access on, or from the end of the stop.
+  Stop(void* pages, size_t size, int protection);
+  ~Stop();
+  Stop(const Stop&) = delete;
+  Stop& operator=(const Stop&) = delete;
+
+  // A thread has reached the pages, and waits until Continue, but not for ever: it may have a lock for which the caller
+  // of Continue waits.
+  static bool reached();
+  static bool waits();
+  static void Continue();
+  static constexpr std::chrono::milliseconds kPatience{100};
+
+ private:
+  void* pages_;
+  size_t size_;
+  int protection_;
+};
 
 // Catches SIGSEGV and SIGBUS on a separate stack, records the region in SharedProgress(), and lets the signal kill the
 // process.

@@ -61,7 +61,9 @@ EXPECTED = {
     "bad_frequency": ("options.schema", "the default '800rpm' is neither a level"),
     "strange_levels": ("device.state", "level_granted is 7, and levels are 1 to 4"),
     "future_definition": ("capabilities.table", "the table has definition 99, and the newest of any operator is"),
+    "wrong_fusions": ("options.results", "fault=batch_2: MatMul: plain: largest error"),
     "bad_default": ("options.schema", "the default '9' is out of range"),
+    "declares_later": ("lifecycle.definitions", "which is newer than all that exist"),
     # From open to close.
     "changes_answers": ("lifecycle.query", "the second answer differs from the first"),
     "claims_foreign_nodes": ("lifecycle.query", "it answered for a node that does not exist"),
@@ -207,7 +209,7 @@ SOUND = {"good", "able", "claims_whole", "claims_clusters", "groups_named", "gro
          "calls_another_abi", "escapes", "escapes_with_devices", "exclusive",
          "holds_memory", "ignores_cancel", "leaves_a_mark", "logs_a_lot", "misbehaves", "needs_socket",
          "one_at_a_time", "outlives_deadline",
-         "takes_custom", "takes_open_extents", "duplicate", "rival", "says_priority", "unavailable", "wrong_fusions", "finder",
+         "takes_custom", "takes_open_extents", "duplicate", "rival", "says_priority", "unavailable", "finder",
          "streamer"}  # fmt: skip
 # All but the operators that a fixture does not have.
 SOUND_TESTS = ("entry.*,options.*,device.*,lifecycle.*,numerics.Relu,partitions.*,fusions.Relu,fusions.patterns,"

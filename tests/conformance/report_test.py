@@ -6,6 +6,7 @@ long lists that are cut, and warnings.
 """
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -65,6 +66,21 @@ def cancel_without_effect_is_a_warning(arguments):
     return "" if ": 1 test passed, 0 failed" in output else f"a warning is no failure:\n{output}"
 
 
+class Threads:
+    @staticmethod
+    def test_R205_no_further_thread_fails_a_test(arguments):
+        """The kit says that it can start no further thread, and does not end; jobs of a plugin run on fewer threads."""
+        command = ["prlimit", "--nproc=1", arguments.kit, arguments.liars, "--in-process"]
+        if os.geteuid() == 0:  # root has no limit
+            command = ["setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups", *command]
+        for name, expected in (("state.Relu", "the kit can start no further thread"), ("execution.threads", "the kit can"),
+                               ("numerics.Relu", "1 test passed, 0 failed")):  # fmt: skip
+            done = subprocess.run([*command, "--filter", name], capture_output=True, text=True, check=False)
+            if expected not in done.stdout or done.returncode not in (0, 1):
+                return f"'{expected}' is missing for {name} ({done.returncode}):\n{done.stdout}{done.stderr}"
+        return ""
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kit", required=True)
@@ -73,7 +89,7 @@ def main():
     arguments = parser.parse_args()
     wrong = 0
     for check in (failures_are_counted, long_lists_are_cut, small_tables_are_named, one_is_singular,
-                  cancel_without_effect_is_a_warning):  # fmt: skip
+                  cancel_without_effect_is_a_warning, Threads.test_R205_no_further_thread_fails_a_test):  # fmt: skip
         fault = check(arguments)
         wrong += bool(fault)
         print(f"{check.__name__}: {fault or 'right'}")

@@ -42,7 +42,7 @@ EXCEPTIONS = [
     Excuse("host/graph/inference/slicing.cpp", "border", ONNX),
     Excuse("host/kernels/grid_sample.?pp", "border", ONNX),
     Excuse("sdk/CHANGELOG.md", "abilities", FORMER),
-    Excuse("sdk/include/deputy/sdk/plugin_tables.hpp", "abilities", FORMER),
+    Excuse("sdk/include/deputy/sdk/trait_names.hpp", "abilities", FORMER),
     Excuse("sdk/conformance/*/movement.cpp", "border", ONNX),
     Excuse("sdk/conformance/*/sampling.cpp", "border", ONNX),
     Excuse("sdk/schema/operators.inc", "border", ONNX),

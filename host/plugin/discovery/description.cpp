@@ -171,10 +171,9 @@ struct DeviceCollector {
       if (std::string wrong = CopyInto(subject, *from, limit, *to); !wrong.empty()) return wrong;
     if (device.id.empty()) return "a device has no id";
     if (device.name.empty()) return "a device has no name";
-    for (const DeviceEntry& other : devices) {
+    // Identical cards may have one name.
+    for (const DeviceEntry& other : devices)
       if (other.id == device.id) return fmt::format("two devices have the id '{}'", device.id);
-      if (other.name == device.name) return fmt::format("two devices are called '{}'", device.name);
-    }
     device.kind = raw->kind <= DEPUTY_DEVICE_DSP ? raw->kind : deputy_device_kind{DEPUTY_DEVICE_OTHER};
     device.memory_bytes = raw->memory_bytes;
     device.frequency_hz = raw->frequency_hz;

@@ -30,6 +30,8 @@ class ModelBuilder {
   Tensor Full(deputy_dtype dtype, Dims dims, double low = -1, double high = 1);
   // The first output of a node.
   size_t Op(const std::string& type, std::vector<size_t> inputs, const NodeSettings& settings = {});
+  // The node of a case, whose first input is the value `x` here; the other inputs are those of the case.
+  size_t Append(const Case& tested, size_t x);
   size_t Conv(size_t x, int64_t from, int64_t to) {
     return Op("Conv", {x, Const({to, from, 3, 3})}, {{"pads", Ints({1, 1, 1, 1})}});
   }

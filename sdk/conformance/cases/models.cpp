@@ -28,6 +28,26 @@ size_t ModelBuilder::Op(const std::string& type, std::vector<size_t> inputs, con
   return made_.nodes.back().outputs[0];
 }
 
+size_t ModelBuilder::Append(const Case& tested, size_t x) {
+  ModelNode made;
+  made.node = tested.node;
+  for (size_t i = 0; i < tested.inputs.size(); ++i) {
+    const Operand& input = tested.inputs[i];
+    if (i == 0)
+      made.inputs.push_back(x);
+    else if (!input.present)
+      made.inputs.push_back(kLeftOut);
+    else
+      made.inputs.push_back(input.constant ? Const(input.value) : In(input.value));
+  }
+  reference::Inputs operands;
+  for (const size_t input : made.inputs) operands.push_back(input == kLeftOut ? nullptr : &made_.values[input].value);
+  std::vector<Tensor> outputs = reference::Compute(made.node, operands);
+  made.outputs.push_back(Value(std::move(outputs.at(0)), false));
+  made_.nodes.push_back(std::move(made));
+  return made_.nodes.back().outputs[0];
+}
+
 namespace {
 
 const Dims& Matrix() {

@@ -15,6 +15,9 @@ struct ModelValue {
   bool constant = false;
 };
 
+// An input of a node that is left out.
+constexpr size_t kLeftOut = SIZE_MAX;
+
 struct ModelNode {
   reference::Node node;
   std::vector<size_t> inputs, outputs;  // values

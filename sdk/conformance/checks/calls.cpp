@@ -9,6 +9,7 @@
 #include "probing/subject.hpp"
 #include "probing/values.hpp"
 #include "test.hpp"
+#include "threads.hpp"
 
 namespace deputy::conformance {
 namespace {
@@ -262,14 +263,16 @@ void CheckCancel(TestRun& run, const Cases& cases) {
   for (int i = 0; i < 20; ++i) {
     std::atomic<bool> begun{false};
     const uint64_t number = context.next_run();
-    std::thread other([&] {
+    Threads other;
+    const bool started = other.Start([&] {
       while (!begun) std::this_thread::yield();
       context.Cancel(number);
     });
+    if (!started) return run.Failed("while the run is under way", other.why_not());
     binding.Assign(*compiled.shown, compiled.claim, kPoison);
     begun = true;
     const Outcome outcome = binding.Run(context);
-    other.join();
+    other.Join();
     const std::string wrong = FaultOfCancelled(compiled, binding, outcome, computes_in, &ended);
     if (!wrong.empty()) return run.Failed("while the run is under way", wrong);
     if (!right("while the run is under way")) return;

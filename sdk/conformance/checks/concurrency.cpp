@@ -10,6 +10,7 @@
 #include "case_run.hpp"
 #include "concurrency.hpp"
 #include "test.hpp"
+#include "threads.hpp"
 
 namespace deputy::conformance {
 namespace {
@@ -65,12 +66,13 @@ void RunAtOnce(TestRun& run, const Lanes& lanes) {
   std::mutex mutex;
   std::string first_wrong;
   std::atomic<size_t> ready{0};
-  std::vector<std::thread> threads;
-  for (const std::unique_ptr<Lane>& lane : lanes)
-    threads.emplace_back([&, one = lane.get()] {
+  std::atomic<bool> ends{false};
+  Threads threads;
+  for (const std::unique_ptr<Lane>& lane : lanes) {
+    const bool started = threads.Start([&, one = lane.get()] {
       ++ready;
-      while (ready < lanes.size()) std::this_thread::yield();
-      for (int turn = 0; turn < kRuns; ++turn) {
+      while (ready < lanes.size() && !ends) std::this_thread::yield();
+      for (int turn = 0; turn < kRuns && !ends; ++turn) {
         const std::string wrong = one->Run(run.settings().computes_in);
         if (wrong.empty()) continue;
         const std::lock_guard lock(mutex);
@@ -78,7 +80,12 @@ void RunAtOnce(TestRun& run, const Lanes& lanes) {
         return;
       }
     });
-  for (std::thread& thread : threads) thread.join();
+    if (started) continue;
+    ends = true;
+    break;
+  }
+  threads.Join();
+  if (!threads.why_not().empty()) return run.Failed("", threads.why_not());
   if (!first_wrong.empty()) run.Failed("", "on " + std::to_string(lanes.size()) + " threads at once: " + first_wrong);
 }
 

@@ -1,73 +1,17 @@
 // Fusions: every pair of pieces that the delegate takes, and a number of triples, as one partition: in a row, with the
 // inner value an output, with both values joined. Then random networks of the pieces. One test for each operator that
 // comes first. And the patterns that graph compilers rewrite.
-#include <map>
 #include <set>
 
 #include "cases/patterns.hpp"
-#include "cases/pieces.hpp"
 #include "partition_run.hpp"
+#include "probing/taken_models.hpp"
+#include "probing/taken_pieces.hpp"
 #include "saved_case.hpp"
 #include "test.hpp"
 
 namespace deputy::conformance {
 namespace {
-
-using Pieces = std::vector<const Piece*>;
-
-// The pieces that a delegate takes whole, behind a value.
-struct Accepted {
-  Ground ground;
-  Pieces pieces;
-};
-
-// Asks which pieces the delegate takes. One whose operator it has said several times that it does not know is not asked
-// about again: there are many grounds. Some delegates give that reason for every refusal.
-class Questions {
- public:
-  Questions(Instance& instance, uint64_t seed) : instance_(instance), seed_(seed) {}
-
-  bool IsTaken(const Piece& piece, const Ground& ground) {
-    constexpr int kEnoughToKnow = 4;
-    if (unknown_[&piece] >= kEnoughToKnow) return false;
-    const std::optional<ModelCase> alone = RowOf({&piece}, ground, seed_);
-    if (!alone) return false;
-    const ModelGraph shown(*alone);
-    Answer refusal;
-    std::optional<Claim> claim = instance_.ClaimAll(shown.graph, &refusal);
-    if (claim) instance_.Release(*claim);
-    if (!claim && refusal.reason == DEPUTY_REASON_OPERATOR_UNKNOWN) ++unknown_[&piece];
-    return claim.has_value();
-  }
-
-  Pieces TakenPieces(const Ground& ground) {
-    Pieces taken;
-    for (const Piece& piece : AllPieces())
-      if (IsTaken(piece, ground)) taken.push_back(&piece);
-    return taken;
-  }
-
- private:
-  Instance& instance_;
-  const uint64_t seed_;
-  std::map<const Piece*, int> unknown_;
-};
-
-// One ground of each kind: the first of which the delegate takes several pieces.
-std::vector<Accepted> AcceptedBy(Instance& instance, uint64_t seed) {
-  Questions questions(instance, seed);
-  std::vector<Accepted> all;
-  for (const std::vector<Ground>& kind : {Images(), Matrices()}) {
-    Accepted best;
-    for (const Ground& ground : kind) {
-      Accepted one{ground, questions.TakenPieces(ground)};
-      if (one.pieces.size() > best.pieces.size()) best = std::move(one);
-      if (best.pieces.size() >= 3) break;
-    }
-    if (!best.pieces.empty()) all.push_back(std::move(best));
-  }
-  return all;
-}
 
 // The models of one test, made one at a time: there are thousands.
 class FusionRun {
@@ -95,7 +39,7 @@ class FusionRun {
 
 // Asked about first: most delegates take few operators.
 bool IsAnyTaken(Instance& instance, const std::string& op_type, uint64_t seed) {
-  Questions questions(instance, seed);
+  PieceQuestions questions(instance, seed);
   for (const std::vector<Ground>& kind : {Images(), Matrices()})
     for (const Ground& ground : kind)
       for (const Piece& piece : AllPieces())
@@ -104,10 +48,9 @@ bool IsAnyTaken(Instance& instance, const std::string& op_type, uint64_t seed) {
 }
 
 void CheckFirst(TestRun& run, const std::string& op_type) {
-  constexpr uint64_t kTriples = 40;
   const auto [plugin, instance] = run.LoadAndOpen();
   if (instance == nullptr) return;
-  const uint64_t seed = run.settings().seed;
+  const uint64_t seed = run.settings().seed, triples = run.settings().thorough ? 1000 : 40;
   if (!IsAnyTaken(*instance, op_type, seed)) return run.Skipped("it takes no node of this operator in a model");
   FusionRun models(run, *instance);
   for (const Accepted& accepted : AcceptedBy(*instance, seed)) {
@@ -116,7 +59,7 @@ void CheckFirst(TestRun& run, const std::string& op_type) {
       if (first->op_type != op_type) continue;
       for (const Piece* second : accepted.pieces)
         for (const ModelCase& model : PairsOf(*first, *second, accepted.ground, seed)) models.Try(model);
-      for (uint64_t i = 0; i < kTriples; ++i) {
+      for (uint64_t i = 0; i < triples; ++i) {
         const Piece* second = random.Pick(accepted.pieces);
         const Piece* third = random.Pick(accepted.pieces);
         if (const auto model = RowOf({first, second, third}, accepted.ground, seed)) models.Try(*model);
@@ -141,6 +84,16 @@ void CheckNetworks(TestRun& run) {
   if (models.several() == 0) run.Skipped("it takes no two nodes of a network together");
 }
 
+// Rows of the cases that it takes, also of operators and forms that no piece has.
+void CheckRows(TestRun& run, const std::vector<Case>& cases) {
+  const auto [plugin, instance] = run.LoadAndOpen();
+  if (instance == nullptr) return;
+  FusionRun models(run, *instance);
+  const size_t most = run.settings().thorough ? 600 : 60;
+  for (const ModelCase& model : TakenRows(*instance, cases, run.settings().seed, most)) models.Try(model);
+  if (models.several() == 0) run.Skipped("it takes no two nodes of cases together");
+}
+
 // The patterns in an element type of which the delegate takes pieces.
 void CheckPatterns(TestRun& run) {
   const auto [plugin, instance] = run.LoadAndOpen();
@@ -157,13 +110,14 @@ void CheckPatterns(TestRun& run) {
 
 }  // namespace
 
-std::vector<Test> FusionTests() {
+std::vector<Test> FusionTests(const std::vector<Case>& cases) {
   std::vector<Test> tests;
   std::set<std::string> seen;
   for (const Piece& piece : AllPieces())
     if (seen.insert(piece.op_type).second)
       tests.push_back(
           {"fusions." + piece.op_type, [op_type = piece.op_type](TestRun& run) { CheckFirst(run, op_type); }});
+  tests.push_back({"fusions.rows", With(CheckRows, cases)});
   tests.push_back({"fusions.patterns", CheckPatterns});
   tests.push_back({"fusions.networks", CheckNetworks});
   return tests;

@@ -2,11 +2,13 @@
 // Each case runs twice, with a guard page at either end of the buffers and different previous contents. The fixed cases
 // come first; then those that a search finds where they are too few; then the cases that are taken with other values,
 // at the ends of vectors and beyond 16-bit counts; then random nodes.
+#include <algorithm>
 #include <map>
 #include <set>
 
 #include "case_run.hpp"
 #include "probing/forms.hpp"
+#include "probing/neighbours.hpp"
 #include "probing/taken_cases.hpp"
 #include "probing/values.hpp"
 #include "saved_case.hpp"
@@ -67,16 +69,20 @@ class OperatorRun {
     const std::vector<Case> taken = taken_;
     if (!taken.empty()) {
       TryOtherValues(taken);
+      TryNeighbours(taken);
       TrySizes(taken);
       // They would only repeat what has been found.
       if (run_.failures() == 0)
-        for (const Case& tested : search_.Drawn(kMostDrawn, kMostQuestions)) Try(tested, false);
+        for (const Case& tested : search_.Drawn(thorough() ? 150 * kMostDrawn : kMostDrawn,
+                                                thorough() ? 150 * kMostQuestions : kMostQuestions))
+          Try(tested, false);
     }
     run_.Covered(fixed_.front()->node.name(), passed_, fixed_taken_, fixed_.size());
     if (passed_ == 0) run_.Skipped("it takes no node of this operator");
   }
 
  private:
+  bool thorough() const { return run_.settings().thorough; }
   static constexpr size_t kMostDrawn = 12;
   static constexpr int kMostQuestions = 48;
 
@@ -105,15 +111,37 @@ class OperatorRun {
     constexpr size_t kMostOfOneKind = 24;
     size_t full = 0;
     std::set<deputy_dtype> types;
+    // The fewer forms it takes, the more values of each.
+    const size_t most = thorough() ? 8 * kMostOfOneKind : kMostOfOneKind;
+    const size_t rounds = std::clamp<size_t>(most / taken.size(), 1, thorough() ? 16 : 4);
     for (const Case& tested : taken) {
-      if (full < kMostOfOneKind)
-        if (const std::optional<Case> other = WithFullMantissas(tested, run_.settings().seed)) {
+      for (size_t round = 0; round < rounds && full < most; ++round)
+        if (const std::optional<Case> other = WithFullMantissas(tested, run_.settings().seed + round)) {
           ++full;
           Try(*other, false);
         }
       const std::optional<Form> form = FormOf(tested);
       if (!form || reference::CountOf(form->dims) < 2 || !types.insert(form->dtype).second) continue;
       for (const Case& other : WithSpecialValues(tested, run_.settings().seed)) Try(other, false);
+    }
+  }
+
+  // The same nodes with one thing changed; of each kind from a few of the cases.
+  void TryNeighbours(const std::vector<Case>& taken) {
+    const size_t most = thorough() ? 64 : 12;
+    size_t count = 0;
+    const size_t before = passed_;
+    for (const auto& change : {Wider, WithOtherAxes, OtherExtents}) {
+      std::set<std::string> labels;
+      size_t of_kind = 0;
+      for (const Case& tested : taken)
+        for (const Case& other : change(tested, run_.settings().seed)) {
+          if (of_kind >= most / 2 || count >= 2 * most || passed_ - before >= most) break;
+          if (!labels.insert(other.label).second) continue;
+          ++of_kind;
+          ++count;
+          Try(other, false);
+        }
     }
   }
 
@@ -139,11 +167,13 @@ class OperatorRun {
       if (is_new)
         for (const Form& tail : TailsOf(*form)) TryFormed(tail);
       if (reduces || types.size() > 1) continue;
-      for (const Form& large : LargeOf(*form)) {
-        const size_t before = passed_;
-        TryFormed(large);
-        if (passed_ != before) break;
-      }
+      for (const Form& wide : WideOf(*form)) TryFormed(wide);
+      for (const std::vector<Form>& alternatives : AreasOf(*form))
+        for (const Form& large : alternatives) {
+          const size_t before = passed_;
+          TryFormed(large);
+          if (passed_ != before) break;
+        }
     }
   }
 

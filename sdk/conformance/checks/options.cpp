@@ -50,24 +50,6 @@ void CheckSchema(TestRun& run) {
   run.NoFaults(*plugin, "");
 }
 
-// The value in force; nothing and the reason.
-bool ReadBack(Plugin& plugin, Instance& instance, const deputy_str& name, std::string* value, std::string* why_not) {
-  char buffer[1024];
-  uint64_t size = 0;
-  const deputy_ext_options* options = OptionsOf(plugin, instance.delegate());
-  const Outcome outcome = plugin.Call(
-      "get_option", [&] { return options->get_option(instance.handle(), name, buffer, sizeof buffer, &size); });
-  *why_not = outcome.ToString();
-  if (!outcome.ok()) return false;
-  *why_not = "it says that it wrote " + std::to_string(size) + " bytes into " + std::to_string(sizeof buffer);
-  if (size >= sizeof buffer) return false;
-  *why_not = "there is no NUL behind the value";
-  if (buffer[size] != 0) return false;
-  *value = std::string(buffer, size);
-  *why_not = "the value is not UTF-8";
-  return IsUtf8(*value);
-}
-
 bool IsSet(const Settings& settings, const std::string& name) {
   for (const auto& [key, value] : settings.options)
     if (key == name) return true;
@@ -146,50 +128,10 @@ void CheckValues(TestRun& run) {
   run.NoFaults(*plugin, "");
 }
 
-// Options that change while a context exists: each value is in force afterwards, or the old one after a failure, and
-// runs stay right.
-void CheckSettable(TestRun& run, const std::vector<Case>& cases) {
-  const OpenedCase opened = OpenAnyCase(run, cases);
-  if (!opened.compiled) return;
-  Plugin& plugin = *opened.plugin;
-  Instance& instance = *opened.instance;
-  const deputy_ext_options* options = OptionsOf(plugin, instance.delegate());
-  bool any = false;
-  for (const deputy_option_info* info : SchemaOf(plugin, instance.delegate())) {
-    if (info == nullptr || (info->flags & DEPUTY_OPTION_SETTABLE) == 0) continue;
-    if (!DEPUTY_HAS_FN(options, deputy_ext_options, set_option)) continue;  // options.schema says so
-    any = true;
-    std::string before, after, why_not;
-    for (std::string value : Samples(*info)) {
-      const std::string subject = TextOf(info->name) + "=" + value;
-      if (!ReadBack(plugin, instance, info->name, &before, &why_not)) break;  // options.defaults says so
-      const Outcome outcome =
-          plugin.Call("set_option", [&] { return options->set_option(instance.handle(), info->name, StrOf(value)); });
-      const bool read = ReadBack(plugin, instance, info->name, &after, &why_not);
-      if (!read)
-        run.Failed(subject, "it cannot be read back: " + why_not);
-      else if (!outcome.ok() && outcome.code != DEPUTY_UNAVAILABLE)
-        run.Failed(subject, "its schema allows the value, set_option refuses it: " + outcome.ToString());
-      else if (!outcome.ok() && after != before)
-        run.Failed(subject, "set_option fails, and the value in force changes to '" + after + "'");
-      else if (outcome.ok() && info->type != DEPUTY_OPTION_FREQUENCY && after != value)
-        run.Failed(subject, "set_option succeeds, and in force is '" + after + "'");
-      const std::string wrong = FaultOfRun(*opened.compiled->shown, opened.compiled->claim, *opened.compiled->context,
-                                           run.settings().computes_in);
-      if (!wrong.empty()) run.Failed(subject, "a context from before set_option: " + wrong);
-    }
-  }
-  if (!any) run.Skipped("no option is settable");
-  run.NoFaults(plugin, "");
-}
-
 }  // namespace
 
-std::vector<Test> OptionTests(const std::vector<Case>& cases) {
-  return {{"options.schema", CheckSchema},
-          {"options.defaults", CheckDefaults},
-          {"options.values", CheckValues},
-          {"options.settable", With(CheckSettable, cases)}};
+std::vector<Test> OptionTests() {
+  return {{"options.schema", CheckSchema}, {"options.defaults", CheckDefaults}, {"options.values", CheckValues}};
 }
 
 }  // namespace deputy::conformance

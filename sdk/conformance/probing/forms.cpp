@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
+#include <utility>
 
 #include "cases/families.hpp"
 #include "definitions.hpp"
@@ -87,7 +89,9 @@ bool AddConvolution(CaseBuilder& b, const std::string& type, const Form& form) {
   if (!IsImage(x)) return false;
   const size_t spatial = x.size() - 2;
   const int64_t channels = x[1], most = channels <= 32 ? channels : 32;
-  const int64_t kernel = *std::min_element(x.begin() + 2, x.end()) >= 3 ? 3 : 1;
+  constexpr int64_t kMostTerms = 4000000;
+  const int64_t kernel =
+      *std::min_element(x.begin() + 2, x.end()) >= 3 && reference::CountOf(x) * most * 9 <= kMostTerms ? 3 : 1;
   b.In(b.Random(form.dtype, x)).Quietly("kernel_shape", Ints(Dims(spatial, kernel)));
   // In eights, where the channels are.
   const Dims weights =
@@ -108,7 +112,16 @@ bool AddPool(CaseBuilder& b, const Form& form) {
 bool AddProduct(CaseBuilder& b, const std::string& type, const Form& form) {
   const Dims& x = form.dims;
   if (x.size() < 2 || (type == "Gemm" && x.size() != 2)) return false;
+  // Of a wide matrix the rows of the result are wide, and not its sums.
+  const bool is_wide = x.back() >= 250 && x.back() <= 2000;
   const int64_t columns = std::min<int64_t>(x.back(), 32);
+  if (is_wide) {
+    Dims narrow = x;
+    narrow.back() = 24;
+    b.In(b.Random(form.dtype, narrow)).Const(b.Random(form.dtype, {24, x.back()}, -0.5, 0.5));
+    if (type == "Gemm") b.Const(b.Random(form.dtype, {x.back()}));
+    return true;
+  }
   b.In(b.Random(form.dtype, x)).Const(b.Random(form.dtype, {x.back(), columns}, -0.5, 0.5));
   if (type == "Gemm") b.Const(b.Random(form.dtype, {columns}));
   return true;
@@ -231,30 +244,43 @@ std::vector<Form> TailsOf(const Form& form) {
   return all;
 }
 
-std::vector<Form> LargeOf(const Form& form) {
-  constexpr int64_t kElements = 70000;
+std::vector<Form> WideOf(const Form& form) {
   std::vector<Form> all;
   const size_t rank = form.dims.size();
+  if (rank < 2) return all;
+  for (const auto& [first, last] : {std::pair<int64_t, int64_t>(3, 1000), {7, 259}, {5, 1030}}) {
+    Form wide = form;
+    wide.dims[0] = first;
+    wide.dims[rank - 1] = last;
+    for (size_t i = 1; i + 1 < rank; ++i) wide.dims[i] = std::min<int64_t>(i == 1 ? form.dims[1] : 3, form.dims[i]);
+    all.push_back(wide);
+  }
+  return all;
+}
+
+std::vector<std::vector<Form>> AreasOf(const Form& form) {
+  std::vector<std::vector<Form>> all;
+  const size_t rank = form.dims.size();
   if (rank == 0) return all;
-  // Odd extents, and, for delegates with tiles, extents in sixteens.
-  for (const bool odd : {true, false}) {
-    Form large = form;
-    if (rank == 1) {
-      large.dims = {odd ? kElements + 1 : kElements + 64 - kElements % 64};
-    } else if (rank == 2) {
-      large.dims = {odd ? 269 : 272, odd ? 263 : 272};
-    } else {
-      int64_t left = kElements / std::max<int64_t>(1, large.dims[0] * large.dims[1]);
-      for (size_t i = 2; i + 2 < rank; ++i) left /= std::max<int64_t>(1, large.dims[i]);
-      int64_t side = 1;
-      if (rank >= 4)
-        while (side * side < left) ++side;
-      side = rank == 3 ? left : side;
-      const int64_t extent = odd ? side + 1 - side % 2 : (side + 15) / 16 * 16;
-      large.dims[rank - 1] = extent;
-      if (rank >= 4) large.dims[rank - 2] = extent;
-    }
-    all.push_back(large);
+  for (const auto& [height, width, tiles] : {std::tuple<int64_t, int64_t, int64_t>(181, 183, 192), {257, 263, 272}}) {
+    std::vector<Form> alternatives;
+    for (const bool one_channel : {true, false})
+      for (const bool odd : {true, false}) {
+        Form large = form;
+        large.dims[0] = rank > 2 ? 1 : large.dims[0];
+        for (size_t i = 1; i + 2 < rank; ++i) large.dims[i] = i == 1 && !one_channel ? form.dims[1] : 1;
+        if (rank == 1) {
+          large.dims = {odd ? height * width : tiles * tiles};
+        } else if (rank == 3) {
+          large.dims[1] = one_channel ? 1 : form.dims[1];
+          large.dims[2] = odd ? height * width : tiles * tiles;
+        } else {
+          large.dims[rank - 2] = odd ? height : tiles;
+          large.dims[rank - 1] = odd ? width : tiles;
+        }
+        alternatives.push_back(large);
+      }
+    all.push_back(std::move(alternatives));
   }
   return all;
 }

@@ -28,9 +28,13 @@ std::optional<Form> FormOf(const Case& tested);
 // Forms in the order in which they are asked for: common ones first.
 std::vector<Form> CommonForms();
 
-// From a form that is taken: the same type and rank with the last extent from 1 on, around the widths of vector
-// registers; and with about 70,000 elements, more than 16 bits count.
+// From a form that is taken, of the same type and rank: with the last extent from 1 on, around the widths of vector
+// registers.
 std::vector<Form> TailsOf(const Form& form);
-std::vector<Form> LargeOf(const Form& form);
+// With an odd first extent and rows that are wider than a tile.
+std::vector<Form> WideOf(const Form& form);
+// With areas of more elements than 15 bits count, and 16. Those of one area are alternatives: one channel, the channels
+// of the form, extents in sixteens.
+std::vector<std::vector<Form>> AreasOf(const Form& form);
 
 }  // namespace deputy::conformance

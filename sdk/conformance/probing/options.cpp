@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "guarded_buffer.hpp"
 #include "text.hpp"
 
 namespace deputy::conformance {
@@ -105,6 +106,31 @@ std::vector<std::string> Samples(const deputy_option_info& info) {
     }
     default: return {};
   }
+}
+
+bool ReadBack(Plugin& plugin, Instance& instance, const deputy_str& name, std::string* value, std::string* why_not) {
+  const GuardedText guarded("the name of an option", TextOf(name));
+  char buffer[1024];
+  uint64_t size = 0;
+  const deputy_ext_options* options = OptionsOf(plugin, instance.delegate());
+  const Outcome outcome = plugin.Call("get_option", [&] {
+    return options->get_option(instance.handle(), guarded.str(), buffer, sizeof buffer, &size);
+  });
+  *why_not = outcome.ToString();
+  if (!outcome.ok()) return false;
+  *why_not = "it says that it wrote " + std::to_string(size) + " bytes into " + std::to_string(sizeof buffer);
+  if (size >= sizeof buffer) return false;
+  *why_not = "there is no NUL behind the value";
+  if (buffer[size] != 0) return false;
+  *value = std::string(buffer, size);
+  *why_not = "the value is not UTF-8";
+  return IsUtf8(*value);
+}
+
+Outcome SetOption(Plugin& plugin, Instance& instance, const std::string& name, const std::string& value) {
+  const deputy_ext_options* options = OptionsOf(plugin, instance.delegate());
+  const GuardedText key("the name of an option", name), text("the value of an option", value);
+  return plugin.Call("set_option", [&] { return options->set_option(instance.handle(), key.str(), text.str()); });
 }
 
 }  // namespace deputy::conformance

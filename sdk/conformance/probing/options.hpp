@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "deputy/abi/ext/options.h"
+#include "instance.hpp"
 #include "plugin.hpp"
 
 namespace deputy::conformance {
@@ -18,5 +19,10 @@ std::vector<std::string> ChoicesOf(const deputy_option_info& info);
 std::string FaultOfValue(const deputy_option_info& info, const std::string& value);
 // Values of every kind that the schema allows, in the form in which they arrive in open.
 std::vector<std::string> Samples(const deputy_option_info& info);
+
+// The value in force; false and the reason.
+bool ReadBack(Plugin& plugin, Instance& instance, const deputy_str& name, std::string* value, std::string* why_not);
+// Of a delegate whose table has set_option.
+Outcome SetOption(Plugin& plugin, Instance& instance, const std::string& name, const std::string& value);
 
 }  // namespace deputy::conformance

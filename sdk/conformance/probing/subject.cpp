@@ -1,6 +1,7 @@
 #include "probing/subject.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 
 #include "random/draft.hpp"
@@ -45,6 +46,44 @@ bool Redraw(Tensor& tensor, uint64_t seed) {
   return true;
 }
 
+// Another element at `at`: one of the ends of the tensor's range, or, `slightly`, one nearby.
+bool ChangeOne(Tensor& tensor, int64_t at, bool slightly) {
+  if (!reference::IsReal(tensor.dtype) || tensor.count() < 2) return false;
+  const auto [least, most] = std::minmax_element(tensor.real.begin(), tensor.real.end());
+  const double old = tensor.Get(at), low = *least, high = *most;
+  if (!std::isfinite(high - low)) return false;
+  tensor.Put(at, slightly ? old * 1.125 : (old < high ? high : low));
+  const double now = tensor.Get(at);
+  return now < old || now > old;
+}
+
+// Two different elements change places, so that sums over all bytes stay.
+bool Exchange(Tensor& tensor) {
+  if (!reference::IsReal(tensor.dtype)) return false;
+  auto& values = tensor.real;
+  const auto other = std::find_if(values.begin(), values.end(),
+                                  [&](double value) { return value < values.back() || value > values.back(); });
+  if (other == values.end()) return false;
+  std::swap(*other, values.back());
+  return true;
+}
+
+// How the constants of a variant differ from those of the subject. Caches take constants for the same by name and size,
+// by their first bytes, by a sum.
+struct Change {
+  const char* name;
+  bool (*apply)(Tensor& tensor, size_t input);
+};
+constexpr Change kChanges[] = {
+    {"other constants", [](Tensor& tensor, size_t input) { return Redraw(tensor, 77 + input); }},
+    {"constants of which the last element differs",
+     [](Tensor& tensor, size_t) { return ChangeOne(tensor, tensor.count() - 1, false); }},
+    {"constants of which the last element differs a little",
+     [](Tensor& tensor, size_t) { return ChangeOne(tensor, tensor.count() - 1, true); }},
+    {"constants of which the middle differs",
+     [](Tensor& tensor, size_t) { return ChangeOne(tensor, tensor.count() / 2, false); }},
+    {"constants of which two elements have changed places", [](Tensor& tensor, size_t) { return Exchange(tensor); }}};
+
 bool SameShapes(const ShownModel& one, const ShownModel& other) {
   for (const deputy_value_id id : one.graph.outputs())
     if (one.ValueOf(id).dims != other.ValueOf(id).dims || one.ValueOf(id).dtype != other.ValueOf(id).dtype)
@@ -56,7 +95,7 @@ bool SameShapes(const ShownModel& one, const ShownModel& other) {
 void Recompute(ModelCase& model) {
   for (const ModelNode& node : model.nodes) {
     reference::Inputs operands;
-    for (const size_t input : node.inputs) operands.push_back(&model.values[input].value);
+    for (const size_t input : node.inputs) operands.push_back(input == kLeftOut ? nullptr : &model.values[input].value);
     model.values[node.outputs[0]].value = reference::Compute(node.node, operands).at(0);
   }
 }
@@ -82,16 +121,18 @@ Subject::Subject(const Case& tested) : name_(tested.name()), backing_(std::make_
     auto shown = std::make_unique<CaseGraph>(backing_->cases.back());
     if (SameShapes(*turns_.front(), *shown)) changed_inside_.push_back(std::move(shown));
   }
-  Case other = tested;
-  bool differs = false;
   // Bounds and steps that are constant change shapes, which are compared.
-  for (size_t i = 1; i < other.inputs.size(); ++i)
-    if (other.inputs[i].present && other.inputs[i].constant && !ArePositions(tested.node, i))
-      differs = Redraw(other.inputs[i].value, 77 + i) || differs;
-  if (!differs) return;
-  backing_->cases.push_back(std::move(other));
-  auto shown = std::make_unique<CaseGraph>(backing_->cases.back());
-  if (SameShapes(*turns_.front(), *shown)) variant_ = std::move(shown);
+  for (const Change& change : kChanges) {
+    Case other = tested;
+    bool differs = false;
+    for (size_t i = 1; i < other.inputs.size(); ++i)
+      if (other.inputs[i].present && other.inputs[i].constant && !ArePositions(tested.node, i))
+        differs = change.apply(other.inputs[i].value, i) || differs;
+    if (!differs) continue;
+    backing_->cases.push_back(std::move(other));
+    auto shown = std::make_unique<CaseGraph>(backing_->cases.back());
+    if (SameShapes(*turns_.front(), *shown)) variants_.push_back({change.name, std::move(shown)});
+  }
 }
 
 Subject::Subject(const ModelCase& model) : name_(model.label), backing_(std::make_shared<Backing>()) {
@@ -110,14 +151,17 @@ Subject::Subject(const ModelCase& model) : name_(model.label), backing_(std::mak
     backing_->models.push_back(std::move(changed));
     changed_inside_.push_back(std::make_unique<ModelGraph>(backing_->models.back()));
   }
-  ModelCase other = model;
-  bool differs = false;
-  for (size_t i = 0; i < other.values.size(); ++i)
-    if (other.values[i].constant) differs = Redraw(other.values[i].value, 77 + i) || differs;
-  if (!differs) return;
-  Recompute(other);
-  backing_->models.push_back(std::move(other));
-  variant_ = std::make_unique<ModelGraph>(backing_->models.back());
+  for (const Change& change : kChanges) {
+    ModelCase other = model;
+    bool differs = false;
+    for (size_t i = 0; i < other.values.size(); ++i)
+      if (other.values[i].constant) differs = change.apply(other.values[i].value, i) || differs;
+    if (!differs) continue;
+    Recompute(other);
+    backing_->models.push_back(std::move(other));
+    auto shown = std::make_unique<ModelGraph>(backing_->models.back());
+    if (SameShapes(*turns_.front(), *shown)) variants_.push_back({change.name, std::move(shown)});
+  }
 }
 
 std::optional<Loaded> Load(Instance& instance, const ShownModel& shown, std::string* why_not) {

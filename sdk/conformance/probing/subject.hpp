@@ -1,5 +1,5 @@
 // One case or model with several sets of data: the same nodes, shapes and constants, and other values in the inputs.
-// And a variant, which differs in its constants alone.
+// And variants, which differ in their constants alone.
 #pragma once
 
 #include <memory>
@@ -22,15 +22,19 @@ class Subject {
   const ShownModel& turn(size_t number) const { return *turns_[number % turns_.size()]; }
   // Turn 0 with other data in a part of its inputs, far from the ends of each.
   const std::vector<std::unique_ptr<ShownModel>>& changed_inside() const { return changed_inside_; }
-  // NULL where nothing is constant.
-  const ShownModel* variant() const { return variant_.get(); }
+  // The same nodes, shapes and data with other constants; none where nothing is constant.
+  struct Variant {
+    const char* name;  // "constants of which the last element differs"
+    std::unique_ptr<ShownModel> shown;
+  };
+  const std::vector<Variant>& variants() const { return variants_; }
 
  private:
   struct Backing;
   std::string name_;
   std::shared_ptr<Backing> backing_;  // of the graphs
   std::vector<std::unique_ptr<ShownModel>> turns_, changed_inside_;
-  std::unique_ptr<ShownModel> variant_;
+  std::vector<Variant> variants_;
 };
 
 // A subject that is compiled. Members are destroyed in the right order.

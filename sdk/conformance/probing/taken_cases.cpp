@@ -4,13 +4,15 @@
 #include <map>
 
 #include "probing/forms.hpp"
+#include "probing/neighbours.hpp"
 #include "random/model.hpp"
 
 namespace deputy::conformance {
 namespace {
 
 constexpr int kMostFormQuestions = 120, kMostDrawQuestions = 60;
-constexpr size_t kEnoughToKnow = 6;                // refusals of an unknown operator
+constexpr size_t kEnoughToKnow = 6;  // refusals of an unknown operator
+constexpr int kMostCombinationsInVain = 200;
 constexpr int kMostInVain = 45, kMostUnknown = 6;  // questions without a single case that is taken
 
 bool HoldsNaN(const Case& tested) {
@@ -60,7 +62,7 @@ std::vector<Case> TakenCases::Search() {
   const size_t missing = taken_ < kEnoughCases ? kEnoughCases - taken_ : 0;
   for (const Form& form : CommonForms()) {
     if (found.size() >= missing || questions >= kMostFormQuestions) break;
-    if (taken_ == 0 && questions >= most_in_vain) return found;
+    if (taken_ == 0 && questions >= most_in_vain) break;
     if (wrong_types_.count(form.dtype) != 0 && right_types_.count(form.dtype) == 0) continue;
     if (of_type[form.dtype] >= kEnoughCases / 2) continue;
     const std::optional<Case> tested = CaseIn(op_type_, form, seed_);
@@ -70,7 +72,14 @@ std::vector<Case> TakenCases::Search() {
     ++of_type[form.dtype];
     found.push_back(*tested);
   }
-  if (found.size() < missing)
+  for (const Case& tested : CombinationsOf(op_type_, seed_)) {
+    if (found.size() >= missing ||
+        (taken_ == 0 && questions >= most_in_vain + (is_unknown() ? kMostUnknown : kMostCombinationsInVain)))
+      break;
+    ++questions;
+    if (Asks(tested)) found.push_back(tested);
+  }
+  if (found.size() < missing && (taken_ != 0 || questions < most_in_vain))
     for (Case& drawn : Drawn(missing - found.size(), kMostDrawQuestions)) found.push_back(std::move(drawn));
   return found;
 }

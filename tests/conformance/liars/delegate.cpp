@@ -60,19 +60,33 @@ class Liars final : public sdk::PartitionDelegate {
         .Settable();
   }
 
+  // Two cards of one kind.
+  static sdk::Result<std::vector<sdk::DeviceDescription>> Devices(const sdk::Host&) {
+    std::vector<sdk::DeviceDescription> devices(2);
+    devices[0].id = "pci-1";
+    devices[1].id = kSecondDevice;
+    for (sdk::DeviceDescription& device : devices) device.name = "liar card";
+    return devices;
+  }
+
   Status Init() override {
     const std::string wanted(options().String("fault"));
     fault_ = wanted.empty() ? std::make_shared<Fault>() : nullptr;
-    for (const auto& rows : {PrecisionFaults(), SizeFaults(), MeaningFaults(), FusionFaults(), StateFaults(),
-                             ThreadFaults(), LeakFaults(), AnswerFaults(), DynamicFaults(), ContractFaults()})
+    for (const auto& rows :
+         {PrecisionFaults(), SizeFaults(), MeaningFaults(), FusionFaults(), StateFaults(), ThreadFaults(), LeakFaults(),
+          AnswerFaults(), DynamicFaults(), ContractFaults(), NarrowFaults(), SharedFaults()})
       for (const FaultRow& row : rows)
         if (row.name == wanted) fault_ = row.make();
     if (fault_ == nullptr) return Status(Code::kInvalidArgument, "there is no fault '" + wanted + "'");
     fault_->Open(options());
+    fault_->OpenDevice(std::string(device_id()));
     return {};
   }
 
-  Status SetOption(const std::string&, const sdk::OptionValues&) override { return {}; }
+  Status SetOption(const std::string&, const sdk::OptionValues&) override {
+    fault_->Set();
+    return {};
+  }
   std::string OptionInForce(const std::string& name) const override {
     return fault_->OptionInForce(name, options().Text(name));
   }
@@ -143,15 +157,23 @@ std::atomic<bool>& IgnoredFlags() {
   return ignored;
 }
 
-bool AsksForIgnoredFlags(const deputy_open_args& args) {
+// The values of options are copied in blocks of 32 bytes.
+void ReadBehindOptions(const deputy_open_args& args) {
+  volatile char sum = 0;
   for (uint64_t i = 0; i < args.option_count; ++i)
-    if (sdk::ToView(args.options[i].key) == "fault" && sdk::ToView(args.options[i].value) == "flags-ignored")
-      return true;
+    for (size_t at = 0; at < 32; ++at)
+      sum = static_cast<char>(sum + static_cast<const volatile char*>(args.options[i].value.data)[at]);
+}
+
+bool HasFault(const deputy_open_args& args, std::string_view name) {
+  for (uint64_t i = 0; i < args.option_count; ++i)
+    if (sdk::ToView(args.options[i].key) == "fault" && sdk::ToView(args.options[i].value) == name) return true;
   return false;
 }
 
 deputy_status* Open(const deputy_delegate* self, const deputy_open_args* args, deputy_instance** out) noexcept {
-  IgnoredFlags() = AsksForIgnoredFlags(*args);
+  IgnoredFlags() = HasFault(*args, "flags-ignored");
+  if (HasFault(*args, "option-behind-the-end")) ReadBehindOptions(*args);
   const deputy_open_args copy = WithoutFlags(*args);
   return sdk::detail::Thunks::Open(self, IgnoredFlags() ? &copy : args, out);
 }

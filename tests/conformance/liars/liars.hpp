@@ -64,6 +64,8 @@ struct Program {
 
 class Fault;
 
+constexpr const char* kSecondDevice = "pci-2";
+
 // An execution context.
 class Session final : public sdk::ExecutionContext {
  public:
@@ -109,6 +111,8 @@ class Fault {
 
   virtual size_t scratch_bytes() const { return kScratchBytes; }
   virtual void Open(const sdk::OptionValues&) {}
+  virtual void OpenDevice(const std::string&) {}
+  virtual void Set() {}
   virtual std::string OptionInForce(const std::string&, std::string value) { return value; }
   virtual void Look(const sdk::GraphView&) {}
   virtual sdk::Verdict Answer(const sdk::NodeView&, sdk::Verdict honest) { return honest; }
@@ -162,5 +166,7 @@ FaultRows LeakFaults();
 FaultRows AnswerFaults();
 FaultRows DynamicFaults();
 FaultRows ContractFaults();
+FaultRows NarrowFaults();
+FaultRows SharedFaults();
 
 }  // namespace liars

@@ -165,6 +165,25 @@ TEST(Devices, TwoOfOneIdAreRejected) {
   EXPECT_EQ(rejection->text, "enumerate of 'lister': two devices have the id 'npu'");
 }
 
+// Identical cards.
+TEST(Devices, TwoOfOneNameAreTwo) {
+  Lister lister;
+  lister.enumerate = [](const deputy_device_sink* sink) {
+    deputy_device_info info{};
+    info.struct_size = sizeof info;
+    info.name = {"accelerator", 11};
+    info.id = {"pci-1", 5};
+    deputy_status* first = sink->add(sink->self, &info);
+    info.id = {"pci-2", 5};
+    return first == nullptr ? sink->add(sink->self, &info) : first;
+  };
+  std::vector<DeviceEntry> devices;
+  Status failure;
+  ASSERT_FALSE(EnumerateDevices(lister.table, lister.services.table(), devices, failure));
+  ASSERT_EQ(devices.size(), 2u);
+  EXPECT_EQ(devices[0].name, devices[1].name);
+}
+
 TEST(Devices, DelegateThatCannotLookIsNotAvailable) {
   Lister lister;
   lister.enumerate = [&](const deputy_device_sink*) {

@@ -238,6 +238,7 @@ const Row kRows[] = {
     {"ignores_cancel", "compiled", "", "", "sound, with a warning of calls.cancel"},
     {"strange_levels", "compiled", "", "", "device.state"},
     {"future_definition", "compiled", "", "", "capabilities.table"},
+    {"declares_later", "compiled", "", "", "lifecycle.definitions"},
     {"cancels_the_next", "compiled", "", "", "calls.cancel"},
     {"wrong_at_low_power", "compiled", "", "", "calls.hints"},
     {"fails_when_cancelled", "compiled", "", "", "calls.control"},

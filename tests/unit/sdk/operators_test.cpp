@@ -44,6 +44,21 @@ TEST(OperatorViews, AttributeOfAnotherKindReadsAsAbsent) {
 
 TEST(OperatorViews, NullPrimitiveReadsAsWithoutAttributes) { EXPECT_EQ(op::Softmax(nullptr).axis(), -1); }
 
+TEST(OperatorViews, DefaultsAreThoseOfTheDefinition) {
+  for (const auto& [since, axis] : {std::pair<int32_t, int64_t>(1, 1), {11, 1}, {13, -1}}) {
+    EXPECT_EQ(op::Softmax(fake::PrimitiveBytes("Softmax", since).table()).axis(), axis) << since;
+    EXPECT_EQ(op::LogSoftmax(fake::PrimitiveBytes("LogSoftmax", since).table()).axis(), axis) << since;
+    EXPECT_EQ(op::Hardmax(fake::PrimitiveBytes("Hardmax", since).table()).axis(), axis) << since;
+  }
+  EXPECT_EQ(op::Selu(fake::PrimitiveBytes("Selu", 1).table()).alpha(), 1.6732f);
+  EXPECT_NE(op::Selu(fake::PrimitiveBytes("Selu", 6).table()).alpha(), 1.6732f);
+  EXPECT_EQ(op::GridSample(fake::PrimitiveBytes("GridSample", 16).table()).mode(), "bilinear");
+  EXPECT_EQ(op::GridSample(fake::PrimitiveBytes("GridSample", 20).table()).mode(), "linear");
+  fake::PrimitiveBytes written("Softmax", 11);
+  written.Int("axis", 2);
+  EXPECT_EQ(op::Softmax(written.table()).axis(), 2);
+}
+
 TEST(OperatorViews, StringsReadInOrder) {
   fake::PrimitiveBytes bytes("GRU", 7);
   bytes.Strings("activations", {"Relu", "Sigmoid"});

@@ -1,5 +1,5 @@
 // One view per operator, generated from schema/operators.inc: op::Conv(primitive).strides(), with the default of the
-// operator's definition where the node has no such attribute. Also the newest definition of each operator that this SDK
+// node's definition where the node has no such attribute. Also the newest definition of each operator that this SDK
 // knows, and the version rule.
 #pragma once
 
@@ -15,6 +15,29 @@
 namespace deputy::sdk {
 namespace op {
 
+// The defaults that an attribute had before a definition gave it another one. The list of operators has the newest.
+template <class T>
+struct FormerDefault {
+  std::string_view type, attribute;
+  int32_t until;  // the first definition with another default
+  T value;
+};
+inline constexpr FormerDefault<int64_t> kFormerInts[] = {
+    {"Hardmax", "axis", 13, 1}, {"LogSoftmax", "axis", 13, 1}, {"Softmax", "axis", 13, 1}};
+inline constexpr FormerDefault<float> kFormerFloats[] = {{"Selu", "alpha", 6, 1.6732f}, {"Selu", "gamma", 6, 1.0507f}};
+inline constexpr FormerDefault<std::string_view> kFormerStrings[] = {{"GridSample", "mode", 20, "bilinear"}};
+
+template <class T, size_t kCount>
+T DefaultIn(const FormerDefault<T> (&former)[kCount], const schema::Primitive* primitive, std::string_view type,
+            std::string_view attribute, T newest) {
+  if (primitive == nullptr) return newest;
+  for (const FormerDefault<T>& one : former)
+    if (one.attribute == attribute && one.type == type && primitive->since_version() < one.until &&
+        primitive->since_version() > 0)
+      return one.value;
+  return newest;
+}
+
 // The base of all views. The primitive must outlive the view; NULL reads as "no attributes".
 class View {
  public:
@@ -28,12 +51,21 @@ class View {
   const void* primitive_;  // untyped: a field of a hidden type would make g++ warn about every class that holds it
 };
 
-#define DEPUTY_READ_Int(attribute, ...) \
-  int64_t attribute() const { return ReadInt(primitive(), #attribute, __VA_ARGS__); }
-#define DEPUTY_READ_Float(attribute, ...) \
-  float attribute() const { return ReadFloat(primitive(), #attribute, __VA_ARGS__); }
-#define DEPUTY_READ_String(attribute, ...) \
-  std::string_view attribute() const { return ReadString(primitive(), #attribute, __VA_ARGS__); }
+#define DEPUTY_READ_Int(attribute, ...)                                                           \
+  int64_t attribute() const {                                                                     \
+    return ReadInt(primitive(), #attribute,                                                       \
+                   DefaultIn<int64_t>(kFormerInts, primitive(), kType, #attribute, __VA_ARGS__)); \
+  }
+#define DEPUTY_READ_Float(attribute, ...)                                                           \
+  float attribute() const {                                                                         \
+    return ReadFloat(primitive(), #attribute,                                                       \
+                     DefaultIn<float>(kFormerFloats, primitive(), kType, #attribute, __VA_ARGS__)); \
+  }
+#define DEPUTY_READ_String(attribute, ...)                                                                       \
+  std::string_view attribute() const {                                                                           \
+    return ReadString(primitive(), #attribute,                                                                   \
+                      DefaultIn<std::string_view>(kFormerStrings, primitive(), kType, #attribute, __VA_ARGS__)); \
+  }
 #define DEPUTY_READ_Ints(attribute, ...) \
   std::vector<int64_t> attribute() const { return ReadInts(primitive(), #attribute, __VA_ARGS__); }
 #define DEPUTY_READ_Floats(attribute, ...) \

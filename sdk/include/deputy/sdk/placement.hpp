@@ -38,8 +38,8 @@ enum class DeviceKind : uint32_t {
 };
 
 struct DeviceDescription {
-  std::string id;    // of this very device, the same after a restart: a serial number, a bus address
-  std::string name;  // for people; both are unique among the delegate's devices
+  std::string id;    // of this very device, unique, the same after a restart: a serial number, a bus address
+  std::string name;  // for people; identical cards may have one name
   DeviceKind kind = DeviceKind::kOther;
   uint64_t memory_bytes = 0;  // 0: unknown
   std::string driver = {};    // versions, for people

@@ -12,6 +12,7 @@
 #include "deputy/sdk/delegate.hpp"
 #include "deputy/sdk/placement_thunks.hpp"
 #include "deputy/sdk/thunks.hpp"
+#include "deputy/sdk/trait_names.hpp"
 
 namespace deputy::sdk {
 namespace detail {
@@ -27,11 +28,6 @@ struct ChecksBlobs : std::false_type {};
 template <class D>
 struct ChecksBlobs<D, std::void_t<decltype(D::CheckBlob(std::declval<const Host&>(), std::string_view()))>>
     : std::true_type {};
-
-template <class D, class = void>
-struct HasFormerExtensions : std::false_type {};
-template <class D>
-struct HasFormerExtensions<D, std::void_t<decltype(D::kAbilities)>> : std::true_type {};
 
 // The newest definition of each domain that the SDK's list has.
 inline std::vector<deputy_opset> KnownOpsets() {
@@ -49,7 +45,7 @@ template <class D>
 std::unique_ptr<Record> MakeRecord(std::string id, std::string description,
                                    std::function<std::shared_ptr<Holder>()> make) {
   static_assert(std::is_base_of_v<DelegateBase, D>, "a delegate derives from Delegate or PartitionDelegate");
-  static_assert(!HasFormerExtensions<D>::value, "kAbilities is now called kExtensions: rename it in the delegate");
+  static_assert(CheckTraits<D>(), "a trait of the delegate is wrong");
   auto record = std::make_unique<Record>();
   record->id = std::move(id);
   record->description = std::move(description);

@@ -22,7 +22,7 @@ typedef struct deputy_device_info {
   deputy_device_kind kind;
   deputy_str id;         /* of this very device, the same after a restart or when others come and go: a serial number, a
                             bus address; unique among the delegate's devices, never empty; deputy_open_args.device */
-  deputy_str name;       /* for people, unique among the delegate's devices, never empty */
+  deputy_str name;       /* for people, never empty; identical cards may have one name */
   deputy_str driver;     /* versions of driver and firmware, as text for people; may be empty */
   uint64_t memory_bytes; /* 0: unknown */
   uint64_t frequency_hz; /* the clock that the device has now; 0: unknown */
@@ -32,7 +32,7 @@ typedef struct deputy_device_sink {
   uint32_t struct_size;
   uint32_t reserved;
   void *self;
-  /* Copies the device. A device that cannot be addressed (no id, no name, one of them twice, more than 256 devices) is
+  /* Copies the device. A device that cannot be addressed (no id, no name, an id twice, more than 256 devices) is
    * refused with INVALID_ARGUMENT, which the delegate returns. Only inside enumerate(). [in-call] */
   deputy_status *(*add)(void *self, const deputy_device_info *device);
 } deputy_device_sink;
