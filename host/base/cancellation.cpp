@@ -36,7 +36,7 @@ Status CancellationToken::ReasonAfter(const std::string& delegate) const {
   const Status reason = Reason();
   if (now < since + kMomentNs) return reason;
   return Error(reason.code(), "{}; delegate '{}' did not stop: {} {}", reason.message(), delegate,
-               cancelled != 0 ? "it ended later by" : "deadline exceeded by", Seconds(now - since));
+               cancelled != 0 ? "it ended after another" : "deadline exceeded by", Seconds(now - since));
 }
 
 CompilationScope::CompilationScope(const CancellationToken& token) : before_(current_compilation) {

@@ -168,7 +168,7 @@ int RunList(const BundleOptions& options) {
     PrintJson({{"root", root}, {"bundles", ToJson(*bundles)}});
     return kDone;
   }
-  Print("new ones go to {}\n", root);
+  Print("bundles are installed in {}\n", root);
   if (bundles->empty()) return kDone;
   Table table({{"bundle"}, {"version"}, {""}, {"folder", Align::kLeft, Fit::kMiddle, 1}});
   for (const InstalledBundle& bundle : *bundles)

@@ -131,7 +131,7 @@ void PrintHead(const ModelContents& contents, const Terminal& terminal) {
   KeyTable head;
   head.Add("format", fmt::format("{}, {}", contents.format, BytesText(contents.file_bytes)));
   for (const auto& [key, value] : contents.metadata) head.Add(key, value);
-  head.Add("nodes", fmt::format("{}{}", contents.nodes.size(),
+  head.Add("nodes", fmt::format("{} in the file{}", contents.nodes.size(),
                                 contents.regions == 0
                                     ? ""
                                     : fmt::format(", including those of {}", Plural(contents.regions, "region"))));

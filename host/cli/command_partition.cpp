@@ -53,7 +53,8 @@ Result<CompletedShapes> ShapesOf(const std::vector<TensorInfo>& inputs, const st
 }
 
 // For a name that none of the placed nodes has: the passes may have removed it, or it is a number of 'inspect'.
-std::string WhyNotPlaced(const PartitionOptions& options, const std::vector<std::string>& placed) {
+std::string WhyNotPlaced(const PartitionOptions& options, const std::vector<std::string>& placed,
+                         std::vector<std::string> of_operator) {
   const Result<ModelContents> file = InspectModel(options.model);
   const bool in_file = file.ok() && std::any_of(file->nodes.begin(), file->nodes.end(),
                                                 [&](const InspectedNode& node) { return node.name == options.node; });
@@ -64,6 +65,16 @@ std::string WhyNotPlaced(const PartitionOptions& options, const std::vector<std:
                        options.node);
   // The number of an unnamed node is not a misspelling of another.
   const bool is_number = options.node.rfind("node ", 0) == 0;
+  // A number or an operator is likely to be meant as "node 17", or as one of the nodes of that operator.
+  if (std::find(placed.begin(), placed.end(), "node " + options.node) != placed.end())
+    return fmt::format("the model has no node '{}'; did you mean 'node {}'?", options.node, options.node);
+  if (!of_operator.empty()) {
+    constexpr size_t kMostNamed = 5;
+    const size_t count = of_operator.size();
+    if (count > kMostNamed) of_operator.resize(kMostNamed);
+    return fmt::format("'{}' is an operator, of these nodes: {}{}", options.node, Joined(of_operator),
+                       count > kMostNamed ? fmt::format(", and {} more", count - kMostNamed) : "");
+  }
   return fmt::format("the model has no node '{}'{}", options.node,
                      is_number ? " after the passes" : DidYouMean(options.node, placed));
 }
@@ -71,14 +82,15 @@ std::string WhyNotPlaced(const PartitionOptions& options, const std::vector<std:
 int PrintNode(const PlacementReport& report, const PartitionOptions& options, const Terminal& terminal) {
   Json found = Json::array();
   Shown text;
-  std::vector<std::string> names;
+  std::vector<std::string> names, of_operator;
   for (const NodeReport& node : report.nodes) {
     names.push_back(node.name);
+    if (node.op_type == options.node) of_operator.push_back("'" + node.name + "'");
     if (node.name != options.node) continue;
     text += NodeText(report, node, terminal);
     found.push_back(ToJson(node));
   }
-  if (found.empty()) return FailUsage("--node: " + WhyNotPlaced(options, names) + "; --nodes lists all");
+  if (found.empty()) return FailUsage("--node: " + WhyNotPlaced(options, names, of_operator) + "; --nodes lists all");
   if (options.json) {
     PrintJson({{"model", options.model}, {"nodes", std::move(found)}});
   } else {
@@ -145,7 +157,7 @@ int RunPartition(const PartitionOptions& options) {
     return kDone;
   }
   Print("{}", Paragraph(terminal, "",
-                        Show("{}: {}, {} multiply-adds", terminal.Paint(Paint::kBold, options.model),
+                        Show("{}: {} after the passes, {} multiply-adds", terminal.Paint(Paint::kBold, options.model),
                              Plural(report->nodes.size(), "node"), CountText(report->multiply_adds))));
   for (size_t i = 0; i < shapes.size(); ++i)
     Print("{}", Paragraph(terminal, "  ",

@@ -51,7 +51,8 @@ void PrintDelegate(const PluginReport& plugin, const PluginDelegateReport& deleg
                  {"range", Align::kLeft, Fit::kWrap, 3},
                  {"meaning", Align::kLeft, Fit::kWrap}});
     for (const OptionReport& option : delegate.options)
-      table.AddRow({option.name, option.type, option.default_value, OptionRange(option), option.help});
+      table.AddRow({option.name, option.type, option.default_value, OptionRange(option),
+                    option.settable ? option.help + " (settable between runs)" : option.help});
     Print("{}", table.Text(terminal, "    "));
   }
   if (!delegate.devices.empty()) {
@@ -86,8 +87,8 @@ void PrintPlugin(const PluginReport& plugin, bool why, const Terminal& terminal)
   }
   Print("{}  {}\n", terminal.Paint(Paint::kGood, "accepted"), plugin.file);
   const auto line = [&](const Shown& text) { Print("{}", Paragraph(terminal, "  ", text)); };
-  line(Show("plugin {} {}{}{}, ABI {}", plugin.id, plugin.version, plugin.vendor.empty() ? "" : " by ", plugin.vendor,
-            plugin.abi));
+  line(Show("plugin {} {}{}{}, ABI {}", plugin.id, plugin.version.empty() ? "without a version" : plugin.version,
+            plugin.vendor.empty() ? "" : " by ", plugin.vendor, plugin.abi));
   if (why && !plugin.rule.empty())
     line(Show("rule: {}{}{}", plugin.rule, plugin.reason.empty() ? "" : ": ", plugin.reason));
   if (why) line(Show("lock: {}", LockText(plugin)));

@@ -106,12 +106,12 @@ Status RunTimed(Session& session, const std::vector<Tensor>& inputs, uint32_t re
 
 Shown TimeTable(const Timed& timed, const Terminal& terminal) {
   Table table({{"delegate"},
-               {"nodes", Align::kRight, Fit::kMiddle, 4},
+               {"nodes", Align::kRight, Fit::kMiddle, 1},
                {"multiply-adds", Align::kRight, Fit::kMiddle, 3},
                {"", Align::kRight, Fit::kMiddle, 3},
                {"host time", Align::kRight},
                {"device time", Align::kRight, Fit::kMiddle, 1},
-               {"clock", Align::kLeft, Fit::kWrap, 2}});
+               {"clock", Align::kLeft, Fit::kWrap, 4}});
   const PlacementReport& report = timed.after;
   const uint64_t runs = timed.run_ns.size();
   for (size_t d = 0; d < report.delegates.size(); ++d) {
@@ -141,9 +141,11 @@ Shown TimeLines(const Timed& timed, uint32_t repeat, const Terminal& terminal) {
     return lines;
   }
   const auto [least, most] = std::minmax_element(run_ns.begin(), run_ns.end());
-  Shown lines = Paragraph(terminal, "",
-                          Show("time {}, median of {} from {} to {}", DurationText(MedianOf(run_ns)),
-                               Plural(run_ns.size(), "run"), DurationText(*least), DurationText(*most)));
+  Shown lines =
+      Paragraph(terminal, "",
+                run_ns.size() == 1 ? Show("time {}, after the first run", DurationText(run_ns.front()))
+                                   : Show("time {}, median of {} from {} to {}", DurationText(MedianOf(run_ns)),
+                                          Plural(run_ns.size(), "run"), DurationText(*least), DurationText(*most)));
   lines +=
       Paragraph(terminal, "", Show("first run {}{}", DurationText(timed.first.ns), cold.empty() ? "" : ", " + cold));
   return lines;

@@ -50,7 +50,7 @@ int RunTune(TuneOptions options) {
   if (const Status status = CheckOutputFile(output); !status.ok()) return Fail(Stage::kRun, status);
   const std::optional<Context> context = options.context.Read(exit_status);
   if (!context) return exit_status;
-  const bool is_read = context->ShowConfig(false).find("policy: measured") != std::string::npos;
+  const bool is_read = context->MeasuresPlacements();
   options.context.settings.emplace_back("placement.policy=measured");
   std::optional<LoadedModel> loaded =
       LoadModel(options.model, options.context, options.inputs, options.shapes, options.seed, exit_status);

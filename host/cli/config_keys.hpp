@@ -30,7 +30,7 @@ bool IsOptionPath(const std::string& path);
 // kInvalidArgument: there is no such key, with the nearest ones.
 Result<ExplainedKey> ExplainKey(const std::string& path, const Context& context);
 
-// The tables of host/docs/configuration.md: a heading for each key of the uppermost level.
+// The tables of host/docs/configuration-reference.md: a heading for each key of the uppermost level.
 std::string KeysAsMarkdown();
 
 }  // namespace deputy::cli

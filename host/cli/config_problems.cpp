@@ -92,8 +92,16 @@ Shown ExcerptOf(std::string_view message, const Terminal& terminal) {
 
 Shown ProblemText(const ConfigProblem& problem, const Terminal& terminal) {
   const Paint paint = problem.error ? Paint::kBad : Paint::kBold;
+  // Of several lines where a load would end with an error of several lines.
+  const std::string_view message = problem.message;
+  size_t end = message.find('\n');
   Shown text = Show("deputy: {} {}: {}\n", terminal.Paint(paint, problem.error ? "error:" : "warning:"), problem.place,
-                    problem.message);
+                    message.substr(0, end));
+  while (end != std::string_view::npos) {
+    const size_t begin = end + 1;
+    end = message.find('\n', begin);
+    text += Show("{}\n", message.substr(begin, end == std::string_view::npos ? end : end - begin));
+  }
   text += Excerpt(problem.file, problem.line, problem.column, terminal, paint);
   return text;
 }

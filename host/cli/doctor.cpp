@@ -323,7 +323,7 @@ void CheckCache(const Context& context, HealthChecks& checks) {
   if (!listing.ok())
     return AddFailure(checks, "cache", listing.status().ToString(), "every start compiles again until it can be used");
   if (listing->folder.empty())
-    return AddWarning(checks, "cache", "off", "every start compiles again; 'cache: {dir: auto}' needs HOME");
+    return AddWarning(checks, "cache", "off", "every start compiles again; by 'cache: {dir: off}', or HOME is not set");
   size_t bad = 0;
   for (const CacheEntry& entry : listing->entries)
     bad += entry.state == CacheEntryState::kDamaged || entry.state == CacheEntryState::kUnreadable ? 1 : 0;

@@ -1,6 +1,7 @@
 #include "cli/graph_page.hpp"
 
 #include <cstddef>
+#include <filesystem>
 #include <map>
 #include <string_view>
 #include <unordered_map>
@@ -75,7 +76,7 @@ class PageData {
       Json options = Json::array();
       for (const auto& [name, value] : delegate.options) options.push_back({Printable(name), Printable(value)});
       list.push_back({{"name", Printable(delegate.name)},
-                      {"plugin", Printable(delegate.plugin)},
+                      {"plugin", Printable(std::filesystem::path(delegate.plugin).filename().string())},
                       {"colour", DelegateColour(i, report_.delegates.size())},
                       {"nodes", delegate.nodes},
                       {"partitions", delegate.partitions},

@@ -103,10 +103,7 @@ Shown DelegateTable(const PlacementReport& report, const Terminal& terminal) {
                {"", Align::kRight, Fit::kMiddle, 1}});
   for (const DelegateReport& delegate : report.delegates)
     table.AddRow({delegate.name, FileName(delegate.plugin), CountText(delegate.nodes),
-                  ShareText(delegate.nodes, report.nodes.size()),
-                  // The CPU's nodes are steps of their own and count as one partition, as in the summary.
-                  CountText(&delegate == &report.delegates.back() ? std::min<size_t>(delegate.partitions, 1)
-                                                                  : delegate.partitions),
+                  ShareText(delegate.nodes, report.nodes.size()), CountText(delegate.partitions),
                   CountText(delegate.multiply_adds), ShareText(delegate.multiply_adds, report.multiply_adds)});
   return table.Text(terminal, "  ");
 }
@@ -126,7 +123,7 @@ Shown DelegateNotes(const PlacementReport& report, const Terminal& terminal) {
   Shown text;
   for (const DelegateReport& delegate : report.delegates) {
     std::vector<std::string> parts;
-    if (delegate.id != delegate.name) parts.push_back("is " + delegate.id);
+    if (delegate.id != delegate.name) parts.push_back("delegate " + delegate.id);
     for (const auto& [name, value] : delegate.options) parts.push_back(fmt::format("{}: {}", name, value));
     if (delegate.has_device) {
       const std::string clock = ClockSentence(delegate.device);

@@ -23,6 +23,12 @@ std::string SomeNodes(const std::vector<std::string>& nodes) {
   return text;
 }
 
+// Of a step of one node with its operator.
+std::string NodesOf(const StepTotal& step) {
+  if (step.nodes.size() != 1 || step.op_types.size() != 1) return SomeNodes(step.nodes);
+  return fmt::format("{} ({})", step.nodes.front(), step.op_types.front());
+}
+
 const char* ClockOf(const RunEvent& event) {
   return !event.is_related ? "unrelated" : event.on_device_clock ? "device" : "host";
 }
@@ -172,7 +178,7 @@ Shown RunProfile::StepTable(size_t top, const Terminal& terminal) const {
       continue;
     }
     ++shown;
-    table.AddRow({step.delegate, step.name, SomeNodes(step.nodes), DurationText(step.time_ns / runs),
+    table.AddRow({step.delegate, step.name, NodesOf(step), DurationText(step.time_ns / runs),
                   ShareText(step.time_ns, total_ns_), step.bytes_moved == 0 ? "" : BytesText(step.bytes_moved / runs),
                   "host", ""});
     const std::vector<const OperationTotal*> longest = LongestOf(step.operations, top);

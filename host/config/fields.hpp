@@ -121,10 +121,10 @@ void VisitDelegate(V& v, D& d) {
             d.min_flops, {0, 1000000000000000000});
   v.Choice(
       Key{"isolation",
-          "none: the plugin runs in this process, and its crash ends it. process: in a worker process, whose end costs "
-          "time, but no answer. auto: none for a plugin that the lock of its folder lists (SHA256SUMS) or that 'trust: "
-          "any' lets pass, with 'debug: {check: true}', and never with one of the limits below; process for every "
-          "other",
+          "none: the plugin runs in this process, which ends when the plugin crashes. process: in a worker process, "
+          "after whose crash the next delegate computes the partition. auto: process where timeout, call_timeout, "
+          "call_timeout_total or memory_limit are set, and for a plugin that the lock of its folder (SHA256SUMS) does "
+          "not list, unless 'trust: any' or 'debug: {check: true}' allow it here; else none",
           "process"},
       d.isolation);
   v.Quantity(

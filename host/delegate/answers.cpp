@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/plural.hpp"
 #include "deputy/abi/base.h"
 
 namespace deputy::host {
@@ -86,7 +87,7 @@ std::string ClaimCollector::CheckValues(std::span<const ValueId> values, const c
 }
 
 std::string GroupCollector::Add(std::span<const NodeId> nodes) {
-  if (nodes.size() < 2) return fmt::format("a group has {} nodes; at least two are needed", nodes.size());
+  if (nodes.size() < 2) return fmt::format("a group has {}; at least two are needed", Plural(nodes.size(), "node"));
   std::vector<NodeId> group;
   std::string fault = Take("group", /*offered=*/false, nodes, group);
   if (fault.empty()) groups_.push_back(std::move(group));

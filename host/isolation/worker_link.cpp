@@ -13,6 +13,7 @@
 #include <new>
 #include <utility>
 
+#include "base/log.hpp"
 #include "base/printable.hpp"
 #include "base/spin.hpp"
 #include "base/thread.hpp"
@@ -200,6 +201,8 @@ std::unique_ptr<Channel> WorkerLink::NewChannel() {
   Descriptor theirs[2];
   std::unique_ptr<Channel> channel = Channel::Make(++last_channel_, spin_, theirs);
   if (channel == nullptr) return nullptr;
+  host::Log(LogLevel::kDebug, "a channel to a worker process polls for up to {} us before it sleeps",
+            spin_.count() / 1000);
   const bool sent = SendControl(Function::kNewChannel, Encode(Nothing()), {theirs[0].get(), theirs[1].get()});
   return sent ? std::move(channel) : nullptr;
 }

@@ -54,6 +54,8 @@ class Candidate {
 
   const std::string& name() const { return name_; }
   const Refused& refused() const { return refused_; }
+  // Whether no delegate loses a node: the placement as the configuration orders it.
+  bool is_the_order() const { return refused_.empty(); }
   // Per node the delegate that owns it.
   const std::vector<uint32_t>& owners() const { return owners_; }
   // Nodes that the delegate has, or would get if others did not: all but those for which it, or a rule, says no.

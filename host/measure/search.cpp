@@ -12,6 +12,7 @@
 
 #include "base/log.hpp"
 #include "base/machine_load.hpp"
+#include "base/plural.hpp"
 #include "graph/graph.hpp"
 #include "measure/candidate.hpp"
 
@@ -374,11 +375,13 @@ class PlacementSearch {
       for (const uint32_t number : numbers) owned.push_back(number);
       if (!owned.empty()) result.decision.slower.push_back({delegate, std::move(owned), "a run takes " + time});
     }
-    std::string text = best_->name() == "as ordered" ? "the order is the fastest" : best_->name();
-    if (result.cpu_ns != 0 && result.best_ns != 0)
+    std::string text = best_->is_the_order() ? "the order is the fastest" : best_->name();
+    const bool is_cpu_alone = std::all_of(best_->owners().begin(), best_->owners().end(),
+                                          [&](uint32_t owner) { return owner + 1 == subject_.delegates.size(); });
+    if (result.cpu_ns != 0 && result.best_ns != 0 && !is_cpu_alone)
       text += fmt::format(", {:.2f} of the CPU's time",
                           static_cast<double>(result.best_ns) / static_cast<double>(result.cpu_ns));
-    if (best_->name() != "as ordered")
+    if (!best_->is_the_order())
       text += fmt::format(", {:.2f} of the order's",
                           static_cast<double>(result.best_ns) / static_cast<double>(result.order_ns));
     const double others = load_.ShareOfOthers().value_or(0);
@@ -389,7 +392,7 @@ class PlacementSearch {
       ended += fmt::format(", unsure: times varied by {:.0f} %", 100 * spread_);
     result.decision.disturbance = std::max(others, spread_ / 4);
     result.decision.unsure_searches = result.decision.disturbance > kMostDisturbance ? 1 : 0;
-    result.decision.summary = fmt::format("{} ({} candidates{})", text, tried_, ended);
+    result.decision.summary = fmt::format("{} ({}{})", text, Plural(tried_, "candidate"), ended);
   }
 
   const SearchSubject& subject_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/plural.hpp"
 #include "base/printable.hpp"
 #include "graph/graph.hpp"
 
@@ -259,6 +260,7 @@ std::string Assignment::TooSmall(size_t d, std::span<const NodeId> nodes) const 
 Status Assignment::RequireOwners() const {
   std::string list;
   size_t count = 0;
+  bool denied = false;
   for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
     if (!IsFree(node) && (options_.cpu_fallback || !IsCpu(owner_[node]) || !graph_.nodes[node].regions.empty()))
       continue;
@@ -267,15 +269,17 @@ Status Assignment::RequireOwners() const {
     for (size_t d = 0; d < delegates_.size(); ++d) {
       if (IsCpu(d) && !options_.cpu_fallback) continue;
       const Verdict& why = verdicts_[d][node];
-      if (delegates_[d]->runs_custom_operators_only() && why.reason == Reason::kOperatorUnknown) continue;
+      if (delegates_[d]->runs_custom_operators_only()) continue;  // no entry of the configuration
+      denied = denied || why.reason == Reason::kDeniedByRule;
       list += fmt::format("; {}: {}{}{}", delegates_[d]->name(), NameOf(why.reason), why.detail.empty() ? "" : ", ",
                           Printable(why.detail, 500));
     }
   }
   if (count == 0) return {};
   if (count > 20) list += fmt::format("\n  and {} more", count - 20);
-  Status status = Error(StatusCode::kNotSupported, "{} of {} nodes are not supported by any delegate:{}", count,
-                        graph_.nodes.size(), list);
+  Status status =
+      Error(StatusCode::kNotSupported, "{} of {} {} {} any delegate:{}", count, Plural(graph_.nodes.size(), "node"),
+            count == 1 ? "is" : "are", denied ? "not supported by, or denied by a rule to," : "not supported by", list);
   if (options_.cpu_fallback) return status;
   return std::move(status).Advise("fallback is 'none'; with 'fallback: cpu' the CPU runs them");
 }

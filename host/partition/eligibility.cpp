@@ -49,6 +49,12 @@ Eligibility::Eligibility(const Graph& graph, std::span<Delegate* const> delegate
   }
 }
 
+namespace {
+
+std::string PlaceText(const std::string& place) { return place.empty() ? "" : " (" + place + ")"; }
+
+}  // namespace
+
 Verdict Eligibility::ByRules(size_t d, NodeId id) const {
   const Node& node = graph_.nodes[id];
   const DelegateLimits& rules = options_.delegates[d];
@@ -69,13 +75,16 @@ Verdict Eligibility::ByRules(size_t d, NodeId id) const {
                          (rule.domains.empty() || listed(rule.domains, node.primitive.domain()));
     if (!matches) continue;
     if (!rule.to.empty() && rule.to != self)
-      return {Reason::kDeniedByRule, "a placement rule sends it to '" + rule.to + "'"};
-    if (listed(rule.avoid, self)) return {Reason::kDeniedByRule, "a placement rule keeps it away"};
+      return {Reason::kDeniedByRule, "a placement rule sends it to '" + rule.to + "'" + PlaceText(rule.place)};
+    if (listed(rule.avoid, self))
+      return {Reason::kDeniedByRule, "a placement rule keeps it away" + PlaceText(rule.place)};
   }
-  if (listed(rules.deny_ops, op)) return {Reason::kDeniedByRule, "deny_ops"};
-  if (named(rules.deny_nodes)) return {Reason::kDeniedByRule, "deny_nodes"};
-  if (!rules.only_ops.empty() && !listed(rules.only_ops, op)) return {Reason::kDeniedByRule, "not in allow_ops"};
-  if (!rules.only_nodes.empty() && !named(rules.only_nodes)) return {Reason::kDeniedByRule, "not in nodes"};
+  if (listed(rules.deny_ops, op)) return {Reason::kDeniedByRule, "deny_ops" + PlaceText(rules.place)};
+  if (named(rules.deny_nodes)) return {Reason::kDeniedByRule, "deny_nodes" + PlaceText(rules.place)};
+  if (!rules.only_ops.empty() && !listed(rules.only_ops, op))
+    return {Reason::kDeniedByRule, "not in allow_ops" + PlaceText(rules.place)};
+  if (!rules.only_nodes.empty() && !named(rules.only_nodes))
+    return {Reason::kDeniedByRule, "not in nodes" + PlaceText(rules.place)};
   return {Reason::kSupported, ""};
 }
 

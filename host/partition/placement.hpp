@@ -21,7 +21,8 @@ struct DelegateLimits {
   std::vector<std::string> only_nodes, deny_nodes;  // globs over node names
   uint32_t min_nodes = 1;
   uint64_t min_multiply_adds = 0;
-  bool required = false;  // no policy takes nodes from it that it supports
+  bool required = false;   // no policy takes nodes from it that it supports
+  std::string place = {};  // of its `rules` in the configuration, for reasons; empty: not known
 };
 
 // A rule over all delegates: nodes that match every selector given are placed only on `to`, or (with `to` empty) never
@@ -31,6 +32,7 @@ struct NodeRule {
   std::vector<std::string> ops, domains;
   std::string to;
   std::vector<std::string> avoid;
+  std::string place = {};  // in the configuration, for reasons; empty: not known
 };
 
 struct PlacementOptions {

@@ -7,6 +7,7 @@
 
 #include "base/log.hpp"
 #include "base/memory_budget.hpp"
+#include "base/plural.hpp"
 #include "graph/graph.hpp"
 #include "partition/placer.hpp"
 #include "plan/complete_plan.hpp"
@@ -144,8 +145,8 @@ class Compiler {
       return std::move(refused).At(Describe(*view.graph, spec.nodes.front()));
     refused_ = true;
     if (placed.delegate + 1 != delegates_.size())
-      Log(LogLevel::kWarning, "{} refused partition {} ({} nodes) at compile: {}; the next delegate takes it",
-          delegate.name(), spec.name, spec.nodes.size(), why.ToString());
+      Log(LogLevel::kWarning, "{} refused partition {} ({}) at compile: {}; the next delegate takes it",
+          delegate.name(), spec.name, Plural(spec.nodes.size(), "node"), why.ToString());
     for (const NodeId node : spec.nodes)
       options_.refused[{view.graph, placed.delegate, node}] = {Reason::kRefusedAtCompile, why.message()};
     return {};

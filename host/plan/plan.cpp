@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.hpp"
 #include "graph/graph.hpp"
 
 namespace deputy::host {
@@ -59,12 +60,11 @@ std::string SummarizePlacement(const Plan& plan, std::span<const std::shared_ptr
   const auto shown = [&](size_t d) { return shares[d].nodes != 0 || !delegates[d]->runs_custom_operators_only(); };
   size_t count = 0;
   for (size_t d = 0; d < shares.size(); ++d) count += shown(d) ? 1 : 0;
-  std::string text = fmt::format("{} delegate{}, {} partition{}:", count, count == 1 ? "" : "s", partitions,
-                                 partitions == 1 ? "" : "s");
+  std::string text = Plural(count, "delegate") + ", " + Plural(partitions, "partition") + ":";
   for (size_t d = 0; d < shares.size(); ++d) {
     if (!shown(d)) continue;
     text += fmt::format("{}{} {}", d == 0 ? " " : ", ", delegates[d]->name(), shares[d].nodes);
-    if (d == 0) text += fmt::format("/{} nodes", nodes);
+    if (d == 0) text += "/" + Plural(nodes, "node");
     if (multiply_adds != 0 && shares[d].multiply_adds != 0)
       text += fmt::format(" ({:.0f} % of multiply-adds)",
                           100.0 * static_cast<double>(shares[d].multiply_adds) / static_cast<double>(multiply_adds));

@@ -96,8 +96,11 @@ class ConfigChecker {
       const EntryCheck found = CheckEntry(registry_, entry, NamesOf(config_));
       for (const Problem& mistake : found.mistakes) Add(mistake, true);
       // Its text begins with the place of the entry.
-      if (!found.unusable.ok())
-        Add({entry.origin, Without(WithRequired(found.unusable, entry), entry.origin)}, entry.required);
+      if (!found.unusable.ok()) {
+        const bool of_id = found.unusable.where() == entry.delegate_origin.ToString();
+        const Origin& at = of_id ? entry.delegate_origin : entry.origin;
+        Add({at, Without(WithRequired(found.unusable, entry), at)}, entry.required);
+      }
       for (const CapabilityRow& row : found.description.capabilities) {
         operators_.insert(row.op_type);
         AddDomain(row.domain);
@@ -159,6 +162,10 @@ class ConfigChecker {
     for (const DelegateConfig& delegate : config_.delegates)
       if (place.source == Origin().source && *delegate.required && text.find(*delegate.name) != std::string::npos)
         place = delegate.required.origin;
+    for (const PlacementRule& rule : config_.placement.rules)
+      if (place.source == Origin().source && text.find("denied by rule") != std::string::npos &&
+          text.find(RulePlace(rule)) != std::string::npos)
+        place = rule.to.origin;
     if (place.source == Origin().source)
       place = {check_.files.empty() ? std::string("the configuration") : check_.files.back(), 0, 0};
     Add({place, text}, true);

@@ -198,6 +198,8 @@ HealthReport Context::Health() const {
   return engine == nullptr ? HealthReport() : engine->incidents->Report(*engine);
 }
 
+bool Context::MeasuresPlacements() const { return *state_->config.placement.policy == host::Policy::kMeasured; }
+
 std::string Context::ShowConfig(bool plugin_defaults) const {
   return host::ShowConfig(plugin_defaults ? host::WithPluginDefaults(state_->config) : state_->config);
 }

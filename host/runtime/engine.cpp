@@ -31,7 +31,7 @@ namespace {
 
 // Operators of ONNX itself have no domain in a graph; a rule calls it by its name.
 NodeRule FromConfig(const PlacementRule& rule) {
-  NodeRule made{Texts(rule.nodes), Texts(rule.ops), Texts(rule.domains), *rule.to, Texts(rule.avoid)};
+  NodeRule made{Texts(rule.nodes), Texts(rule.ops), Texts(rule.domains), *rule.to, Texts(rule.avoid), RulePlace(rule)};
   for (std::string& domain : made.domains)
     if (domain == "ai.onnx") domain.clear();
   return made;
@@ -130,7 +130,7 @@ class EngineBuilder {
     for (const Context::State::InProcess& added : state_.added) {
       Entry entry;
       entry.name = entry.delegate = added.delegate.id;
-      entry.origin = {"api", 0, 0};
+      entry.origin = entry.delegate_origin = {"api", 0, 0};
       entry.required = entry.limits.required = true;
       const auto before =
           std::find_if(entries.begin(), entries.end(), [&](const Entry& other) { return other.name == added.before; });
@@ -208,7 +208,7 @@ class EngineBuilder {
         continue;
       Entry entry;
       entry.name = entry.delegate = id;
-      entry.origin = state_.config.plugins.auto_use.origin;
+      entry.origin = entry.delegate_origin = state_.config.plugins.auto_use.origin;
       entries.push_back(std::move(entry));
     }
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <utility>
@@ -33,7 +34,7 @@ bool TakesOwnName(const DelegateConfig& config) { return config.delegate.origin.
 Status NoProvider(const PluginRegistry& registry, const Entry& entry, std::vector<std::string> names) {
   const auto missing = [&](const char* also) {
     return Error(StatusCode::kPlugin, "no plugin offers the delegate '{}'{}", entry.delegate, also)
-        .At(entry.origin.ToString());
+        .At(entry.delegate_origin.ToString());
   };
   if (std::string refusal = registry.RefusalOf(entry.delegate); !refusal.empty())
     return missing("").Advise(std::move(refusal));
@@ -88,7 +89,18 @@ std::string FindDevice(const Entry& entry, const DelegateDescription& descriptio
 
 bool IsSet(const Origin& origin) { return origin.source != Origin().source; }
 
+// Of the first word of the lists.
+std::string FirstPlace(std::initializer_list<const List<Setting<std::string>>*> lists) {
+  for (const auto* list : lists)
+    if (!list->empty()) return list->items.front().origin.ToString();
+  return {};
+}
+
 }  // namespace
+
+std::string RulePlace(const PlacementRule& rule) {
+  return IsSet(rule.to.origin) ? rule.to.origin.ToString() : FirstPlace({&rule.avoid, &rule.ops, &rule.nodes});
+}
 
 bool HasLimit(const Entry& entry) { return IsSet(entry.limit) || IsSet(entry.call_limit); }
 
@@ -108,9 +120,10 @@ Entry EntryFromConfig(const DelegateConfig& config) {
   entry.name = *config.name;
   entry.delegate = config.id();
   entry.origin = config.name.origin;
+  entry.delegate_origin = TakesOwnName(config) ? config.name.origin : config.delegate.origin;
   entry.device = *config.device;
   // The default has no origin; a mistake in it is reported at the entry.
-  entry.device_origin = config.device.origin.line > 0 ? config.device.origin : entry.origin;
+  entry.device_origin = IsSet(config.device.origin) ? config.device.origin : entry.origin;
   entry.takes_own_name = TakesOwnName(config);
   entry.priority = static_cast<int32_t>(*config.priority);
   switch (*config.precision) {
@@ -145,10 +158,12 @@ Entry EntryFromConfig(const DelegateConfig& config) {
     entry.option_origins.push_back(option.origin());
     entry.option_name_origins.push_back(option.name_origin);
   }
-  entry.limits = {Texts(config.rules.allow_ops), Texts(config.rules.deny_ops), Texts(config.rules.nodes),
-                  Texts(config.rules.deny_nodes), static_cast<uint32_t>(*config.min_nodes),
-                  // A multiply-add counts as two operations.
-                  static_cast<uint64_t>(*config.min_flops) / 2, entry.required};
+  entry.limits = {
+      Texts(config.rules.allow_ops), Texts(config.rules.deny_ops), Texts(config.rules.nodes),
+      Texts(config.rules.deny_nodes), static_cast<uint32_t>(*config.min_nodes),
+      // A multiply-add counts as two operations.
+      static_cast<uint64_t>(*config.min_flops) / 2, entry.required,
+      FirstPlace({&config.rules.allow_ops, &config.rules.deny_ops, &config.rules.nodes, &config.rules.deny_nodes})};
   return entry;
 }
 
@@ -156,7 +171,7 @@ Entry EntryFromDeviceInfo(const DeviceInfo& info) {
   Entry entry;
   entry.name = info.name;
   entry.delegate = info.delegate.empty() ? info.name : info.delegate;
-  entry.origin = {"api", 0, 0};
+  entry.origin = entry.delegate_origin = {"api", 0, 0};
   entry.device = info.device_name.empty() ? std::to_string(info.device) : info.device_name;
   entry.device_origin = entry.origin;
   entry.required = entry.limits.required = info.required;

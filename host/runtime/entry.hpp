@@ -20,7 +20,8 @@ namespace deputy::host {
 // One delegate to open, from the configuration or from the API.
 struct Entry {
   std::string name, delegate;
-  Origin origin;
+  Origin origin;           // of its name
+  Origin delegate_origin;  // of the id, or of the name where that is the id
   std::string device = "0";
   int32_t priority = 0;
   DType precision = DType::kUndefined;
@@ -56,6 +57,8 @@ Entry EntryFromConfig(const DelegateConfig& config);
 Entry EntryFromDeviceInfo(const DeviceInfo& info);
 
 std::vector<std::string> Texts(const List<Setting<std::string>>& list);
+// The place of a rule over all delegates.
+std::string RulePlace(const PlacementRule& rule);
 
 struct EntryCheck {
   const PluginEntry* provider = nullptr;  // null: no plugin offers the delegate

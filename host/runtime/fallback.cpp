@@ -8,6 +8,7 @@
 
 #include "base/cancellation.hpp"
 #include "base/log.hpp"
+#include "base/plural.hpp"
 #include "graph/graph.hpp"
 #include "plan/step_health.hpp"
 
@@ -131,8 +132,8 @@ void ModelFallback::Report(const Plan& plan, const Step& step, const Status& why
   } else {  // the fault is not the delegate's: the run ends with an error of its own
     level = LogLevel::kDebug;
   }
-  Log(level, "{}: {} failed to run partition {} ({} nodes): {}; {}", model_, delegate, placed.spec.name,
-      placed.spec.nodes.size(), why.ToString(), consequence);
+  Log(level, "{}: {} failed to run partition {} ({}): {}; {}", model_, delegate, placed.spec.name,
+      Plural(placed.spec.nodes.size(), "node"), why.ToString(), consequence);
 }
 
 void ModelFallback::Demote(const Plan& plan, size_t delegate, const Refusals& refused) {
@@ -161,8 +162,8 @@ Status ModelFallback::Verify(const StepRun& run, const CancellationToken& token)
   Result<Verification> found =
       Verifier(engine_->delegates, engine_->load_mutex).Verify(run, engine_->tolerances[placed.delegate], token);
   if (!found.ok()) return std::move(found).status();
-  Log(LogLevel::kDebug, "{}: verified partition {} ({} nodes) of {}: {}, largest difference {:.4g}", model_,
-      placed.spec.name, placed.spec.nodes.size(), delegate, NameOf(found->outcome), found->max_difference);
+  Log(LogLevel::kDebug, "{}: verified partition {} ({}) of {}: {}, largest difference {:.4g}", model_, placed.spec.name,
+      Plural(placed.spec.nodes.size(), "node"), delegate, NameOf(found->outcome), found->max_difference);
   Status status;
   switch (found->outcome) {
     case VerifyOutcome::kNotVerifiable:
@@ -212,9 +213,9 @@ PartitionVerdict ModelFallback::VerdictOf(const StepRun& run, const Verification
   }
   std::sort(verdict.wrong_nodes.begin(), verdict.wrong_nodes.end());
   const std::string& plugin = engine_->plugin_files[placed.delegate];
-  verdict.text = fmt::format("{}{}, partition {} ({} nodes): {}; wrong: {}", run.plan.delegate_names[placed.delegate],
-                             plugin.empty() ? "" : " (" + plugin + ")", placed.spec.name, placed.spec.nodes.size(),
-                             found.text, nodes);
+  verdict.text = fmt::format("{}{}, partition {} ({}): {}; wrong: {}", run.plan.delegate_names[placed.delegate],
+                             plugin.empty() ? "" : " (" + plugin + ")", placed.spec.name,
+                             Plural(placed.spec.nodes.size(), "node"), found.text, nodes);
   return verdict;
 }
 

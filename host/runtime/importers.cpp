@@ -44,10 +44,15 @@ Result<const Importer*> OpenImporter(const std::string& name) {
   return importer;
 }
 
-Result<const Importer*> FindImporter(std::span<const uint8_t> bytes, const std::filesystem::path& path) {
-  if (IsTflite(bytes)) return OpenImporter("tflite");
+Result<const Importer*> FindImporter(std::span<const uint8_t> bytes, const std::filesystem::path& path,
+                                     ModelType type) {
+  if (IsTflite(bytes)) {
+    if (type == ModelType::kOnnx) return Error(StatusCode::kModel, "is a TensorFlow Lite model, but was given as ONNX");
+    return OpenImporter("tflite");
+  }
   DEPUTY_RETURN_IF_ERROR(RefuseForeignFile(bytes));
-  if (MayBeOnnx(bytes, path)) return OpenImporter("onnx");
+  if (type == ModelType::kTflite) return Error(StatusCode::kModel, "is not a TensorFlow Lite model");
+  if (type == ModelType::kOnnx || MayBeOnnx(bytes, path)) return OpenImporter("onnx");
   return Error(StatusCode::kModel, "is not a model that Deputy can read").Advise("it reads .onnx, .tflite and .dpm");
 }
 

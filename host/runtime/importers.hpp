@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "deputy/model.hpp"
 #include "import/importer.hpp"
 
 namespace deputy::host {
@@ -13,7 +14,9 @@ namespace deputy::host {
 // is missing.
 Result<const Importer*> OpenImporter(const std::string& name);
 
-// Recognizes the format of a file by its bytes and name, and opens its importer alone; kModel when there is none.
-Result<const Importer*> FindImporter(std::span<const uint8_t> bytes, const std::filesystem::path& path);
+// The importer of `type`, or under kAuto the one of the format that the bytes and the name of the file show; only that
+// library is opened. kModel where there is none, or for data that is recognized as another format than `type`. Not for
+// .dpm, which needs no importer.
+Result<const Importer*> FindImporter(std::span<const uint8_t> bytes, const std::filesystem::path& path, ModelType type);
 
 }  // namespace deputy::host

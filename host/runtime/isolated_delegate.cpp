@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/log.hpp"
+#include "base/plural.hpp"
 #include "plan/partition_key.hpp"
 #include "plugin/proxy/delegate_proxy.hpp"
 
@@ -173,10 +174,10 @@ std::optional<FaultContent> WorkContent::Describe() const {
     content.part = "all parts";
   } else if (partition_ == nullptr) {
     content.content = GraphKey(*view_->graph);
-    content.part = fmt::format("a graph of {} nodes", view_->graph->nodes.size());
+    content.part = fmt::format("a graph of {}", Plural(view_->graph->nodes.size(), "node"));
   } else {
     content.content = FaultKey(*view_->graph, *partition_);
-    content.part = fmt::format("partition {} of {} nodes", partition_->name, partition_->nodes.size());
+    content.part = fmt::format("partition {} of {}", partition_->name, Plural(partition_->nodes.size(), "node"));
   }
   return content;
 }

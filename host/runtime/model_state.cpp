@@ -325,7 +325,7 @@ void Model::State::ReportUnreadPlacements() const {
   std::error_code ignored;
   const std::filesystem::path beside = path.empty() ? path : host::PlacementFileOf(path);
   if (!beside.empty() && std::filesystem::exists(beside, ignored))
-    host::Log(host::LogLevel::kInfo, "{}: is not used: only 'placement: {{policy: measured}}' reads it",
+    host::Log(host::LogLevel::kInfo, "{} is not used, because only 'placement: {{policy: measured}}' reads it",
               beside.filename().string());
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/plural.hpp"
 #include "base/printable.hpp"
 
 namespace deputy::host {
@@ -103,7 +104,7 @@ void PluginFaults::Judge(const std::string& fault) {
   }
   const size_t faults = models.size() + of_plugin;
   if (faults < kMostModels) return;
-  given_up_ = fmt::format("failed {} times within five minutes{}: its worker process {}", faults,
+  given_up_ = fmt::format("failed {} within five minutes{}: its worker process {}", Plural(faults, "time"),
                           models.size() < 2 ? "" : fmt::format(", with {} different models", models.size()), fault);
   if (handling_.give_up) handling_.give_up(given_up_, limits);
 }

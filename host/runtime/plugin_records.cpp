@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/file.hpp"
+#include "base/plural.hpp"
 #include "deputy/abi/delegate.h"
 #include "deputy/version.hpp"
 #include "plugin/discovery/plugin_parts.hpp"
@@ -401,7 +402,7 @@ Result<std::vector<QuarantineRecord>> PluginRecords::List() {
         if (fault.is_kept_away())
           records.push_back({PartKey(entry.key, fault), file.file, file.plugin,
                              std::string(NameOf(RejectReason::kFailedInUse)),
-                             fmt::format("ended its worker process {} times: it {}", fault.count, fault.text),
+                             fmt::format("ended its worker process {}: it {}", Plural(fault.count, "time"), fault.text),
                              fault.last, FaultsKey(file.content) == entry.key, fault, fault.limits});
     }
     if (entry.kind != EntryKind::kQuarantine) continue;

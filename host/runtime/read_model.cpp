@@ -25,7 +25,7 @@ Result<ReadGraph> Read(const ImportSource& source, ModelType type) {
     read.format = "dpm";
     return read;
   }
-  DEPUTY_ASSIGN_OR_RETURN(const Importer* importer, FindImporter(source.bytes, source.path));
+  DEPUTY_ASSIGN_OR_RETURN(const Importer* importer, FindImporter(source.bytes, source.path, type));
   DEPUTY_ASSIGN_OR_RETURN(read.graph, importer->Import(source));
   read.format = importer->format_name();
   return read;
@@ -38,7 +38,7 @@ bool IsFromOnnx(const Graph& graph) {
                      [](const auto& entry) { return entry.first == "opset"; });
 }
 
-Status ChangeExtents(const ImportSource& source, const NamedShapes& shapes, ReadGraph& read) {
+Status ChangeExtents(const ImportSource& source, ModelType type, const NamedShapes& shapes, ReadGraph& read) {
   DEPUTY_ASSIGN_OR_RETURN(read.changed_extents, ChangeInputExtents(read.graph, shapes));
   if (read.changed_extents.empty()) return {};
   if (read.format == "dpm")
@@ -47,7 +47,7 @@ Status ChangeExtents(const ImportSource& source, const NamedShapes& shapes, Read
                : Error(StatusCode::kNotSupported, "the extents of this .dpm file's inputs cannot be changed: {}",
                        read.changed_extents)
                      .Advise("its attributes were computed for them: give the model from which it was converted");
-  DEPUTY_ASSIGN_OR_RETURN(const Importer* importer, FindImporter(source.bytes, source.path));
+  DEPUTY_ASSIGN_OR_RETURN(const Importer* importer, FindImporter(source.bytes, source.path, type));
   if (!importer->computes_with_extents()) return {};
   ImportSource changed = source;
   for (const ValueId id : read.graph.caller_inputs()) {
@@ -68,7 +68,7 @@ Result<ReadGraph> ReadAnyModel(const ImportSource& source, ModelType type, const
                                const NamedShapes& input_shapes) {
   Result<ReadGraph> read = Read(source, type);
   if (read.ok() && !input_shapes.empty()) {
-    Status changed = ChangeExtents(source, input_shapes, *read);
+    Status changed = ChangeExtents(source, type, input_shapes, *read);
     if (!changed.ok()) read = std::move(changed);
   }
   Status status = read.ok() ? UpgradeGraph(read->graph) : read.status();

@@ -33,7 +33,9 @@ class Reporter {
         continue;
       }
       DelegateReport& delegate = report_.delegates[placed.delegate];
-      ++delegate.partitions;
+      // The nodes of the CPU are steps of their own and count as one partition, here as in the summary.
+      const bool is_cpu = placed.delegate + 1 == report_.delegates.size();
+      delegate.partitions = is_cpu ? 1 : delegate.partitions + 1;
       delegate.nodes += placed.spec.nodes.size();
       uint64_t multiply_adds = 0;
       for (const NodeId node : placed.spec.nodes) multiply_adds += MultiplyAdds(graph, graph.nodes[node]);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/plural.hpp"
 #include "deputy/abi/ext/options.h"
 #include "isolation/sandbox_level.hpp"
 #include "plugin/discovery/device_names.hpp"
@@ -184,9 +185,9 @@ std::string RefusalSummary(const std::vector<const PluginEntry*>& refused) {
   for (const auto& [reason, count] : counts)
     reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", count, NameOf(reason));
   const PluginEntry& first = *refused.front();
-  return fmt::format(
-      "{} files in the plugin folders are not used: {}. The first is {}: {}. 'deputy plugins --why' lists all",
-      refused.size(), reasons, first.path.string(), first.text);
+  return fmt::format("{} in the plugin folders {} not used: {}. The first is {}: {}. 'deputy plugins --why' lists all",
+                     Plural(refused.size(), "file"), refused.size() == 1 ? "is" : "are", reasons, first.path.string(),
+                     first.text);
 }
 
 Result<PluginListing> ListPluginFiles(const Context::State& state, const PluginQuery& query) {

@@ -3,7 +3,7 @@
 measured and why it is fair.
 
   compare.py --build-dir build/release                      all of it, in about four minutes; prints a table
-  compare.py … --json out.json --document                   also writes JSON, and the tables of performance.md
+  compare.py … --json out.json --document                   also writes JSON, and the tables of performance-models.md
   compare.py … --check                                      exit status 1 where a target is missed
   compare.py … --models resnet50 minilm --threads 1         some of it
   compare.py … --smoke                                      Deputy against itself, tiny: do the programs work?
@@ -208,7 +208,7 @@ def parse():
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--document", action="store_true", help="writes the tables of performance.md")
+    parser.add_argument("--document", action="store_true", help="writes the tables of performance-models.md")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--smoke", action="store_true")
     return parser.parse_args()
@@ -242,7 +242,7 @@ def main():
         print()
         print(report.tables(whole))
         if arguments.document and not wrong and not whole["failures"]:
-            report.write(ROOT / "host" / "docs" / "performance.md", whole)
+            report.write(ROOT / "host" / "docs" / "performance-models.md", whole)
         wrong += whole["failures"]
     for message in wrong:
         print(f"WRONG: {message}", file=sys.stderr)

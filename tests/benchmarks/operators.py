@@ -3,7 +3,7 @@
 what a delegate claims, with the delegate first and on the host's own kernels alone.
 
   operators.py --build-dir build/release                   all operators, in some minutes; prints a table
-  operators.py … --document                                also writes the table of host/docs/performance.md
+  operators.py … --document                                also writes the table of host/docs/performance-operators.md
   operators.py … --check                                   exit status 1 where a limit is missed
   operators.py … --only Conv MaxPool --threads 1           some of them
   operators.py … --delegate onednn                         each that its table lists, small uses as well
@@ -207,7 +207,7 @@ def delegate_table(results, delegate):
 
 
 def document(results, build, threads, delegate=None):
-    path = ROOT / "host" / "docs" / "performance.md"
+    path = ROOT / "host" / "docs" / "performance-operators.md"
     facts = machine.describe(build)
     mark = f"operators of {delegate}" if delegate else "operators"
     left = "; ".join(f"`{name}` ({why})" for name, why in sorted(WITHOUT.items()))

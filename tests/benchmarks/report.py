@@ -1,4 +1,4 @@
-"""What compare.py found, as lines, as the tables of performance.md, and held against the targets."""
+"""What compare.py found, as lines, as the tables of performance-models.md, and held against the targets."""
 
 import math
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the tables of keys in host/docs/configuration.md against the list of keys, which `deputy config reference` prints.
+"""Holds the tables of keys in host/docs/configuration-reference.md against the list of keys, which `deputy config reference` prints.
 
   configuration_document_test.py --deputy build/release/bin/deputy              compares, exit status 1 if they differ
   configuration_document_test.py --deputy build/release/bin/deputy --write      writes the tables anew
@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "host" / "docs" / "configuration.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "host" / "docs" / "configuration-reference.md"
 BEGIN, END = "<!-- keys -->\n", "<!-- /keys -->\n"
 
 
@@ -26,7 +26,7 @@ def parts_of(page):
 
 
 def differences(written, printed):
-    return list(difflib.unified_diff(written.splitlines(), printed.splitlines(), "configuration.md", "the keys", "", "",
+    return list(difflib.unified_diff(written.splitlines(), printed.splitlines(), "configuration-reference.md", "the keys", "", "",
                                      0, ""))  # fmt: skip
 
 

@@ -215,7 +215,7 @@ TEST_F(CallerErrorsTest, ABuildThatFailsLeavesTheModelAsItWas) {
 TEST_F(CallerErrorsTest, ModelDataThatIsNullOrOfAnotherTypeIsRefused) {
   const Context context;
   EXPECT_EQ(model_.Build(nullptr, 8, ModelType::kAuto, context).code(), StatusCode::kInvalidArgument);
-  for (const ModelType type : {ModelType::kAuto, ModelType::kOnnx, ModelType::kDeputy}) {
+  for (const ModelType type : {ModelType::kAuto, ModelType::kOnnx, ModelType::kDeputy, ModelType::kTflite}) {
     EXPECT_FALSE(model_.Build(nullptr, 0, type, context).ok());
     EXPECT_FALSE(model_.Build("no model", 8, type, context).ok());
   }

@@ -237,7 +237,7 @@ class Check(Config):
         self.assertIn(remedy, found[0])
         said = self.deputy("run", self.model(), "--config", "npu-first", "--config", path, status=4).stderr
         self.assertRegex(said, r"no plugin offers the delegate 'sim_npu'; .*" + re.escape(remedy)
-                         + r"\n +\d+ \|   - name: npu0.*\n +\| +\^{4}\n$")  # fmt: skip
+                         + r"\n +\d+ \|     delegate: sim_npu.*\n +\| +\^{7}\n$")  # fmt: skip
 
     def test_AProblemAtTheEndOfAFileShowsItsLastLine(self):
         path = self.file("end.yaml", "cpu: {threads: 2\n\n")
@@ -250,7 +250,7 @@ class Check(Config):
         self.assertEqual([p["column"] for p in self.problems(path, status=0)], [27, 48])
         # And no delegate has it, which a run refuses as well.
         (problem,) = self.problems(path, "--model", model)
-        self.assertIn("1 of 1 nodes are not supported by any delegate", problem["message"])
+        self.assertIn("1 of 1 node is not supported by any delegate", problem["message"])
 
     def test_FoldersAndDevicesThatAreAbsent(self):
         path = self.file("c.yaml", "plugins:\n  paths: [$deputy/plugins, ./mine]\n"

@@ -70,7 +70,7 @@ class Decisions(unittest.TestCase):
         folder = self.scratch / "mismatches"
         self.verify("wide_channels", "--write", folder, status=1)
         (case,) = folder.iterdir()  # of the only wrong convolution
-        self.assertRegex(self.deputy("inspect", case / "model.onnx").stdout, r"(?m)^  nodes +1$")
+        self.assertRegex(self.deputy("inspect", case / "model.onnx").stdout, r"(?m)^  nodes +1 in the file$")
         for file in ("model.onnx", "input_0.npy", "output_0.npy", "actual_0.npy", "test_data_set_0/input_0.pb"):
             self.assertTrue((case / file).is_file(), file)
         self.assertIn("1 passed", self.deputy("test-case", case).stdout)
@@ -205,7 +205,7 @@ class Decisions(unittest.TestCase):
         self.assertIn(warning, self.tune().stderr)
         self.assertNotIn(warning, self.tune("--set", "placement.policy=measured").stderr)
         said = self.deputy("run", self.model, "--config", self.config("slow"), "--shape", "x=1x3x8x8").stderr
-        self.assertIn("pyramid.onnx.placement.yaml: is not used: only 'placement: {policy: measured}' reads it", said)
+        self.assertIn("pyramid.onnx.placement.yaml is not used, because only 'placement: {policy: measured}' reads it", said)
 
     def test_aFileThatCannotBeWrittenIsRefusedBeforeTheSearch(self):
         done = self.deputy("tune", self.model, "--config", "absent.yaml", "-o", "/dev/null", status=5)

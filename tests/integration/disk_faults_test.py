@@ -57,7 +57,7 @@ class DiskFaults(FaultRun):
                     done = self.run_it(self.command(config=config), environment=environment)
                     self.right(done)
                     self.assertNotEqual(self.count.read_bytes(), b"", "no call failed")
-                    self.assertIn("good 1/1 nodes", done.stderr)
+                    self.assertIn("good 1/1 node", done.stderr)
                     warnings = [line for line in done.stderr.splitlines() if "warning: " in line]
                     self.assertEqual(len(warnings), 1, done.stderr)
                     self.assertIn("misbehaves.so", warnings[0])

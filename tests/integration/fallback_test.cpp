@@ -52,7 +52,7 @@ TEST_F(FallbackTest, ARunThatFailsIsAnsweredByTheCpu) {
   EXPECT_EQ(Answer(session, 1), expected_[1]);
   EXPECT_EQ(faults_->runs, 2);
   EXPECT_EQ(Warnings("failed to run partition"), 2u);
-  EXPECT_NE(LastWarning().find("in_process failed to run partition in_process/1 (1 nodes): "), std::string::npos)
+  EXPECT_NE(LastWarning().find("in_process failed to run partition in_process/1 (1 node): "), std::string::npos)
       << LastWarning();
   EXPECT_NE(LastWarning().find("no more"), std::string::npos);
   EXPECT_NE(LastWarning().find("; cpu runs it from now on"), std::string::npos) << LastWarning();

@@ -141,7 +141,7 @@ class Files(FaultRun):
             setting = f"delegates=[{{name: npu0, delegate: sim_npu, options: {{memory: {memory}}}}}]"
             done = self.run_it([self.arguments.deputy, "run", self.model, "--config", "cpu-only", "--set", setting])
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual("npu0 1/1 nodes" in done.stderr, taken, done.stderr)
+            self.assertEqual("npu0 1/1 node" in done.stderr, taken, done.stderr)
             why = self.run_it([self.arguments.deputy, "partition", self.model, "--config", "cpu-only", "--set", setting])
             self.assertEqual("of device memory" in why.stdout, not taken, why.stdout)
 
@@ -177,7 +177,7 @@ class Workers(FaultRun):
         command = self.command("--repeat", "100000" if isolation == "process" else "1000000", config=config)
         with subprocess.Popen(command, env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as run:  # fmt: skip
-            self.assertIn("misbehaves 1/1 nodes", run.stderr.readline())
+            self.assertIn("misbehaves 1/1 node", run.stderr.readline())
             time.sleep(0.2)
             self.assertIsNone(run.poll(), "it has ended too early")
             action(run)
@@ -231,7 +231,7 @@ class Workers(FaultRun):
         environment = self.environment(FIXTURE_FAULT="init:segv", FIXTURE_ONCE=str(once))
         first, second = (self.run_it(self.command(config=config), environment=environment) for _ in range(2))
         self.assertTrue(once.exists())
-        for done, nodes in ((first, None), (second, "misbehaves 1/1 nodes")):
+        for done, nodes in ((first, None), (second, "misbehaves 1/1 node")):
             self.right(done)
             self.assertEqual("warning" in done.stderr, nodes is None, done.stderr)
             self.assertIn(nodes or "SIGSEGV", done.stderr)

@@ -235,7 +235,7 @@ class Quarantine(unittest.TestCase):
         self.assertIn("partition", table)
         self.assertIn("of bad.onnx", table)
         why = " ".join(self.deputy("quarantine", "why", kept["key"][:12]).stdout.split())
-        self.assertIn("of partition misbehaves/0 of 1 nodes of bad.onnx", why)
+        self.assertIn("of partition misbehaves/0 of 1 node of bad.onnx", why)
         self.assertIn("it ended its worker process 2 times: it was ended by SIGSEGV", why)
         self.assertIn("kept away from misbehaves.so", " ".join(self.deputy("doctor").stdout.split()))
         self.assertIn("will be run again", self.deputy("quarantine", "clear", kept["key"]).stdout)

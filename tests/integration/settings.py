@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import shutil
 import subprocess
 import tempfile
@@ -66,21 +65,11 @@ class Settings(unittest.TestCase):
         report = self.report(self.config(""), "--set", setting, model=self.model(nodes, initializers, shape))
         return [node["op_type"] for node in report["nodes"]]
 
-    def sleeps(self, spin):
-        """How often the threads of 500 runs and of their worker process slept."""
+    def log_of_a_worker(self, spin):
+        """The log of a run in a worker process, with all levels."""
         config = self.config(f"delegates: [{{name: good, isolation: process, spin: {spin}}}]\n",
-                             f"version: 1\nplugins: {{paths: [{self.fixture('good')}], trust: any}}\n")  # fmt: skip
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
-        self.deputy("run", self.model(), "--config", config, "--repeat", "500")
-        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
-
-    @staticmethod
-    def of_others():
-        """The seconds that the processors of the machine have worked for others than the children of this process."""
-        user, nice, system, _, _, irq, softirq, steal = map(int, Path("/proc/stat").read_text().split()[1:9])
-        own = resource.getrusage(resource.RUSAGE_CHILDREN)
-        busy = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
-        return busy - own.ru_utime - own.ru_stime
+                             f"version: 1\nplugins: {{paths: [{self.fixture('good')}], trust: any}}\nlog: {{level: debug}}\n")  # fmt: skip
+        return self.deputy("run", self.model(), "--config", config).stderr
 
     def passes_secret(self, names):
         """Whether the process that probes a plugin has the variable FIXTURE_SECRET, with these names for a sandbox."""

@@ -13,7 +13,6 @@ import shutil
 import struct
 import subprocess
 import sys
-import time
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -319,16 +318,11 @@ class Effects(Settings):
                 self.assertIn(warning, self.deputy("run", self.model(), "--config", config).stderr)
 
     @shows("delegates.spin")
-    def test_SpinPollsInPlaceOfSleeping(self):
-        if len(os.sched_getaffinity(0)) < 2:
-            self.skipTest("nothing polls on one processor")
-        begin, others = time.monotonic(), self.of_others()
-        # Polling that is in vain is given up: channel_test.cpp has the rule, and here others may have the processors.
-        if any(self.sleeps("0us") > 2 * self.sleeps("10ms") for _ in range(10)):
-            return
-        if self.of_others() - others > 0.1 * (time.monotonic() - begin) * os.cpu_count():
-            self.skipTest("other processes have the processors")
-        self.fail("the threads sleep as often with 'spin' as without")
+    def test_SpinReachesTheChannelsOfTheWorker(self):
+        # What a channel does with the time is shown by the unit tests of SpinTime and Bell, which no load disturbs.
+        for spin, shown in (("0us", 0), ("20us", 20), ("10ms", 10000)):
+            polls = shown if len(os.sched_getaffinity(0)) > 1 else 0  # nothing polls on one processor
+            self.assertIn(f"polls for up to {polls} us before it sleeps", self.log_of_a_worker(spin))
 
     @shows("cpu.threads")
     def test_ThreadsOfTheCpu(self):
@@ -336,6 +330,7 @@ class Effects(Settings):
         self.assertEqual(self.threads_of_a_run(3), one + 2)
         self.assertEqual(self.threads_of_a_run(6), one + 5)
 
+    # Seed row 38.
     @shows("models.map_files")
     def test_FilesOfModelsAreMappedOrCopied(self):
         for mapped, place in (("true", f"{self.model()}\n"), ("false", "/memfd:deputy (deleted)\n")):
@@ -365,7 +360,7 @@ class Effects(Settings):
     def test_thePolicyIsTheOrderThePredictionOrTheClock(self):
         self.assertEqual(self.placed(NPU, "--set", "placement.policy=priority"), BOTH_ON_NPU)
         # The simulated device needs many times the CPU's time.
-        self.assertRegex(self.measured(shape=(256, 1024)), r"^the CPU alone, 1.00 of the CPU's time, 0\.\d\d of the order")
+        self.assertRegex(self.measured(shape=(256, 1024)), r"^the CPU alone, 0\.\d\d of the order")
         self.assertEqual(self.placed(NPU, "--set", "placement.policy=cost"), BOTH_ON_CPU)  # six floats are soon done
 
     @shows("placement.budget")

@@ -21,6 +21,8 @@ import onnx_bytes
 from fault_run import ANSWER, FaultRun, processes_with
 
 USER = 54321  # that no process has
+# A folder becomes read-only and keeps its files, which may be those of this tree and build.
+READ_ONLY = "mount --bind {0} {0} && {{ mount -o remount,bind,ro {0} || mount -o remount,bind,ro,nosuid,nodev {0}; }}"
 MOUNTS = ["unshare", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"]), "--mount", "sh", "-c"]
 
 
@@ -58,7 +60,9 @@ class Surroundings(FaultRun):
 
     @needs_mounts
     def test_without_a_folder_for_temporary_files(self):
-        shell = 'mount -t tmpfs -o ro none /tmp && mount -t tmpfs -o ro none /dev/shm && exec "$@"'
+        folders = " && ".join(READ_ONLY.format(folder) for folder in ("/tmp", "/dev/shm"))
+        closed = "! touch /tmp/deputy-test 2>/dev/null && ! touch /dev/shm/deputy-test 2>/dev/null"
+        shell = f'{folders} && {closed} && exec "$@"'
         environment = self.environment(TMPDIR="/nonexistent")
         self.right(self.run_it([*MOUNTS, shell, "sh", *self.command()], environment=environment))
 

@@ -343,6 +343,7 @@ TEST_F(VerificationTest, TheDelegateThatTakesOverIsVerifiedAsWell) {
   }
 }
 
+// Seed row 29.
 TEST_F(VerificationTest, NodesOfABranchAreVerifiedInTheirFirstRun) {
   for (const int start : {1, 2}) {
     SCOPED_TRACE(start);

@@ -23,7 +23,7 @@ class Panel {
       make("h2", {}, model),
       make("p", {className: "name"}, summary),
       facts([
-        ["nodes", count(nodes.length)], ["partitions", count(partitions.length)],
+        ["nodes", count(nodes.length)], ["partitions", count(delegates.reduce((sum, delegate) => sum + delegate.partitions, 0))],
         ["regions", regions.length > 1 ? count(regions.length - 1) : ""],
         ["multiply-adds", work > 0 ? amount(work) : ""],
         ["time of a run", measured === null ? "" : `${time(measured.total_ns)}, median of ${measured.runs}`]]),

@@ -99,6 +99,9 @@ class DEPUTY_API Context {
   // The entries of the configuration, in their order, with their options as written. Disabled ones are left out.
   std::vector<DeviceInfo> ConfiguredDelegates() const;
 
+  // Whether the configuration has policy `measured`, under which placements are searched for and read beside models.
+  bool MeasuresPlacements() const;
+
   // Delegates made in code.
   std::vector<DeviceInfo>& MutableDeviceInfo();
 

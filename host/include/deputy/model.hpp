@@ -23,8 +23,9 @@
 
 namespace deputy {
 
-// kAuto reads the first bytes.
-enum class ModelType { kAuto, kOnnx, kDeputy };
+// The format of a model in memory. kAuto recognizes it by its first bytes, which for ONNX is a guess, since its files
+// have no signature. A named format is not guessed: data of another one is kModel.
+enum class ModelType { kAuto, kOnnx, kDeputy, kTflite };
 
 // An input or output: -1 is an extent that may differ from run to run, `dims` has its name ("batch", "4"). For a
 // sequence, type and extents are those of its elements.
@@ -162,8 +163,9 @@ class DEPUTY_API Model {
   Model(const Model&);
   Model& operator=(const Model&);
 
-  // From a file (.onnx or .dpm by content). When all input shapes are known the placement is made now.
-  // kInvalidArgument for an extra output that the graph does not have, or that is inside a region.
+  // From a file: ONNX, TensorFlow Lite or .dpm, recognized by its first bytes and, for ONNX, by the suffix .onnx. When
+  // all input shapes are known the placement is made now. kInvalidArgument for an extra output that the graph does not
+  // have, or that is inside a region.
   Status Build(const std::string& path, const Context& context, const BuildOptions& options = {});
   // From memory, which may be freed right after.
   Status Build(const void* data, size_t size, ModelType type, const Context& context, const BuildOptions& options = {});

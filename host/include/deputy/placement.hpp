@@ -19,10 +19,10 @@ struct DeviceReport {
 
 // A delegate and its share of the model.
 struct DelegateReport {
-  std::string name;    // of the entry in the YAML; "cpu" is last
-  std::string id;      // of the delegate in its plugin
-  std::string plugin;  // file; empty for the CPU and for the application's own
-  size_t nodes = 0, partitions = 0;
+  std::string name;                  // of the entry in the YAML; "cpu" is last
+  std::string id;                    // of the delegate in its plugin
+  std::string plugin;                // file; empty for the CPU and for the application's own
+  size_t nodes = 0, partitions = 0;  // all nodes of the CPU, which are steps of their own, count as one partition
   uint64_t multiply_adds = 0;
   std::vector<std::pair<std::string, std::string>> options;  // in force, as read back
   bool has_device = false;

@@ -71,7 +71,7 @@ TEST_F(Answers, R99_ClaimOfWrongValuesOrOfAnotherClaimIsRefused) {
 }
 
 TEST_F(Answers, GroupsOfSeveralNodesAreKeptInTheGraphsOrderAndDoNotOverlap) {
-  EXPECT_EQ(groups_.Add(Nodes{0}), "a group has 1 nodes; at least two are needed");
+  EXPECT_EQ(groups_.Add(Nodes{0}), "a group has 1 node; at least two are needed");
   EXPECT_EQ(groups_.Add(Nodes{1, 0}), "");
   EXPECT_EQ(groups_.Add(both_), "node 'first' (Relu) is in two groups");
   EXPECT_EQ(groups_.groups(), (std::vector<Nodes>{{0, 1}}));

@@ -213,6 +213,9 @@ TEST_F(SearchTest, ASearchThatIsCancelledWhileTheOrderIsMeasuredOnceMoreEnds) {
   settings_.progress = [&](const std::string& candidate, double) {
     if (candidate == "the order once more") cancelled = NowNs();
   };
+  // So far apart that a machine with other work makes no difference.
+  slow_->execute = Waiting(20000);
+  cpu_->execute = Waiting(0);
   EXPECT_EQ(Search({slow_}).status().code(), StatusCode::kCancelled);
   EXPECT_NE(cancelled, 0u);
 }

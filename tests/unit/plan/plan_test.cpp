@@ -42,7 +42,7 @@ TEST_F(PlanTest, ARefusedPartitionIsAWarningAndGoesToTheNextDelegate) {
   const auto plan = Make();
   EXPECT_EQ(plan->delegate_names[DelegateOf(*plan, plan->steps[1])], "cpu");
   ASSERT_EQ(warnings_.size(), 1u);
-  EXPECT_EQ(warnings_[0].rfind("second refused partition second/0 (1 nodes) at compile: ", 0), 0u) << warnings_[0];
+  EXPECT_EQ(warnings_[0].rfind("second refused partition second/0 (1 node) at compile: ", 0), 0u) << warnings_[0];
   EXPECT_EQ(first_->compiles, 1) << "its partition is not compiled again";
 }
 

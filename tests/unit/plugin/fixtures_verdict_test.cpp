@@ -159,7 +159,7 @@ const Row kRows[] = {
     {"claims_unknown_node", "propose: invalid argument: ", "node 4711, which does not exist", "R99"},
     {"concurrency_fails", "open: unknown: ", "concurrency: who knows"},
     {"groups_node_twice", "groups: invalid argument: ", "node 'first' (Relu) twice", "R99"},
-    {"groups_of_one", "groups: invalid argument: ", "a group has 1 nodes; at least two are needed", "R99"},
+    {"groups_of_one", "groups: invalid argument: ", "a group has 1 node; at least two are needed", "R99"},
     {"groups_overlap", "groups: invalid argument: ", "node 'first' (Relu) is in two groups", "R99"},
     {"groups_unknown_node", "groups: invalid argument: ", "node 4711, which does not exist", "R99"},
     // What its executables and contexts do afterwards.

@@ -86,6 +86,7 @@ TEST_F(IsolatedDelegateTest, ProcessIsStartedAgainForTheNextCall) {
   EXPECT_EQ(delegate->QuerySupport(view_, verdicts).message(), "no such file");
 }
 
+// Seed row 64.
 TEST_F(IsolatedDelegateTest, OptionsThatWereChangedAreSetAgain) {
   const std::unique_ptr<Delegate> delegate = Open();
   EXPECT_TRUE(delegate->SetOption("frequency", "low").ok());
@@ -161,7 +162,7 @@ TEST_F(IsolatedDelegateTest, R159_APartitionWhoseRunsEndTheProcessTwiceReachesNo
   }
   const Status kept_away = killer->CreateContext().status();
   EXPECT_EQ(kept_away.code(), StatusCode::kPlugin);
-  EXPECT_NE(kept_away.message().find("partition test.0 of 1 nodes"), std::string::npos) << kept_away.message();
+  EXPECT_NE(kept_away.message().find("partition test.0 of 1 node"), std::string::npos) << kept_away.message();
   EXPECT_FALSE(delegate->Compile(view_, partition_).ok());
   PartitionSpec other = partition_;
   other.nodes = {0, 1};

@@ -31,6 +31,17 @@ TEST(ReadAnyModelTest, TheFormatIsRecognizedBeforeAnImporterIsOpened) {
   EXPECT_EQ(ErrorOf("DPM1\r\n\x1a\n", "m.bin", ModelType::kOnnx), "m.bin: is a .dpm model, which cannot be read");
 }
 
+TEST(ReadAnyModelTest, ANamedFormatIsNotGuessed) {
+  const std::string unlike = "\x09\x0a\xff\xfe", tflite("\x1c\0\0\0TFL3", 8);
+  EXPECT_EQ(ErrorOf(unlike), "m.bin: is not a model that Deputy can read");
+  EXPECT_EQ(ErrorOf(unlike, "m.bin", ModelType::kOnnx), "m.bin: the importer for onnx models");
+  EXPECT_EQ(ErrorOf(tflite, "m.bin", ModelType::kTflite), "m.bin: the importer for tflite models");
+  EXPECT_EQ(ErrorOf(tflite, "m.bin", ModelType::kOnnx), "m.bin: is a TensorFlow Lite model, but was given as ONNX");
+  EXPECT_EQ(ErrorOf(tflite, "m.bin", ModelType::kDeputy), "m.bin: is not a .dpm model");
+  EXPECT_EQ(ErrorOf("\x08\x07\x12\x07pytorch", "m.onnx", ModelType::kTflite), "m.onnx: is not a TensorFlow Lite model");
+  EXPECT_EQ(ErrorOf("DPM1\r\n\x1a\n", "m.bin", ModelType::kTflite), "m.bin: is a .dpm model, which cannot be read");
+}
+
 TEST(ReadAnyModelTest, ADpmModelIsReadAndItsOperatorsAreUpgraded) {
   const TempFolder folder;
   const std::string path = folder.path() / "m.dpm";

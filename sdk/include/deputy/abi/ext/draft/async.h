@@ -3,8 +3,9 @@
  * DRAFT. Without any promise: this host does not request it, no golden table contains it, and it may change or be
  * removed in any release. A change that breaks it raises the number in its id. See sdk/docs/versioning.md.
  *
- * Without this extension the host calls execute on a thread of its own. With it the host still keeps the order of life:
- * every run is destroyed before its context is, and resize is not called while one is in flight. */
+ * Without this extension a run is synchronous: execute is called on the thread of the caller, or on one of the host's
+ * where steps of a plan overlap. With it the host still keeps the order of life: every run is destroyed before its
+ * context is, and resize is not called while one is in flight. */
 #ifndef DEPUTY_ABI_EXT_DRAFT_ASYNC_H
 #define DEPUTY_ABI_EXT_DRAFT_ASYNC_H
 
