@@ -127,7 +127,7 @@ bool IsBlockwise(const Operation& operation, const Program& program) {
   const Window& window = convolution->window;
   const memory::dims none(2, 0);
   return weights.size() == 4 && window.strides == memory::dims(weights.begin() + 2, weights.end()) &&
-         window.pads_before == none && window.pads_after == none;
+         window.dilations == none && window.pads_before == none && window.pads_after == none;
 }
 
 std::vector<Value> ReadBy(const Operation& operation) {

@@ -174,6 +174,7 @@ class Answers(Runs):
             (3, {"strides": [2, 2], "pads": [1, 1, 1, 1]}, [2, 3, 7, 9]),
             (3, {"strides": [2, 2], "output_padding": [1, 1]}, [2, 3, 10, 12]),
             (3, {"dilations": [2, 2]}, [2, 3, 8, 9]),
+            (2, {"strides": [2, 2], "dilations": [2, 2]}, [2, 3, 9, 11]),  # windows of the extents of strides, with gaps
         ):
             with self.subTest(kernel=kernel, attributes=attributes):
                 m = Model()
