@@ -44,8 +44,10 @@ SavedCase::SavedCase(const TestRun& run, const Case& tested) : run_(run), failur
 
 void SavedCase::Write(const std::string& label, const ModelCase& model) {
   if (run_.settings().save_failures.empty()) return;
-  const fs::path folder = fs::path(run_.settings().save_failures) / FolderName(run_.name(), label);
+  const fs::path wanted = fs::path(run_.settings().save_failures) / FolderName(run_.name(), label);
   std::error_code failed;
+  fs::path folder = wanted;
+  for (int i = 2; fs::exists(folder, failed); ++i) folder = wanted.native() + "_" + std::to_string(i);  // of one label
   const fs::path data = folder / "test_data_set_0";
   fs::create_directories(data, failed);
   if (failed) return;

@@ -26,7 +26,7 @@ REFERENCES = {
         "classdeputy_1_1Session.html": "A Predict that takes longer ends with kDeadlineExceeded",  # above a function
         "structdeputy_1_1Incident.html": "of the partition, or those of it that are wrong",  # behind a field
         "classdeputy_1_1Model.html": "so any thread may make sessions. (any-thread)",  # of a class, with its tag
-        "namespacedeputy.html": "reads the first bytes",  # of an enumeration
+        "namespacedeputy.html": "recognizes it by its first bytes",  # of an enumeration
     }),
 }  # fmt: skip
 

@@ -132,7 +132,7 @@ class Hosting(made_plugins.MadePlugins):
         done = self.deputy("config", "check", config, "--model", model, status=2)
         text = " ".join((done.stdout + done.stderr).split())
         self.assertIn("c.yaml:5:11", text)
-        self.assertIn("1 of 2 nodes are not supported", text)
+        self.assertIn("1 of 2 nodes is not supported", text)
         self.deputy("config", "check", self.config("{name: odd}"), "--model", model)
 
     def crashing(self, name, when, hook="FIXTURE_EXECUTE"):
@@ -211,7 +211,7 @@ class Hosting(made_plugins.MadePlugins):
             with self.subTest(most):
                 done = subprocess.run(["setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups", "prlimit",
                                        f"--nproc={most}", self.program, "run", self.model, "--config", config],
-                                      capture_output=True, text=True, timeout=60)  # fmt: skip
+                                      capture_output=True, text=True, timeout=60, env=self.environment())  # fmt: skip
                 self.assertIn(done.returncode, (0, 4, 5), done.stderr)
                 self.assertNotIn("terminate called", done.stderr)
                 messages += done.stderr

@@ -82,15 +82,18 @@ class MadePlugins(unittest.TestCase):
                           f"cache: {{dir: {self.scratch}/cache}}\ndelegates: [{delegates}]\n{more}")  # fmt: skip
         return config
 
+    def environment(self):
+        """No configurations but those of the test."""
+        return {**os.environ, "DEPUTY_CONFIG": "", "DEPUTY_SYSTEM_CONFIG": "",
+                "XDG_CONFIG_HOME": str(self.scratch / "none"), "XDG_CACHE_HOME": str(self.scratch / "cache")}  # fmt: skip
+
     def deputy(self, *arguments, status=0, limits=None, **variables):
         def before():
             for limit, value in (limits or {}).items():
                 resource.setrlimit(limit, (value, value))
 
-        layers = {"DEPUTY_CONFIG": "", "DEPUTY_SYSTEM_CONFIG": "", "XDG_CONFIG_HOME": str(self.scratch / "none"),
-                  "XDG_CACHE_HOME": str(self.scratch / "cache")}  # fmt: skip
         done = subprocess.run([self.program, *map(str, arguments)], capture_output=True, text=True, timeout=120,
-                              preexec_fn=before if limits else None, env={**os.environ, **layers, **variables})  # fmt: skip
+                              preexec_fn=before if limits else None, env={**self.environment(), **variables})  # fmt: skip
         if status is not None:
             self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
