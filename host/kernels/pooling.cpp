@@ -307,9 +307,15 @@ linalg::PoolArgs PlaneOf(const PoolShape& shape, bool largest) {
   return plane;
 }
 
+constexpr int64_t kPoolVector = 16;  // outputs that are computed together
+
+// Whether planes are pooled by vectors, none of which takes long: it is not interrupted.
+bool IsPooledByVectors(const PoolShape& shape) {
+  return IsPlainPlane(shape.window) && MostTaps(shape) * static_cast<double>(kPoolVector) <= kMostWork;
+}
+
 // A plane in bands of rows, or parts of one row, none of which takes long.
 void PoolPlane(const linalg::PoolArgs& all, double most_taps) {
-  constexpr int64_t kVector = 16;
   const double row_work = most_taps * static_cast<double>(all.out[1]);
   InShortParts(all.out[0], row_work, [&](int64_t begin, int64_t end) {
     linalg::PoolArgs band = all;
@@ -324,7 +330,7 @@ void PoolPlane(const linalg::PoolArgs& all, double most_taps) {
       part.pads[1] -= first * all.strides[1];
       linalg::Pool(part);
     };
-    InShortParts(all.out[1], most_taps, pool, kVector);
+    InShortParts(all.out[1], most_taps, pool, kPoolVector);
   });
 }
 
@@ -366,7 +372,7 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
   const int64_t in_size = Product(shape.in, last + 1), out_size = Product(shape.out, last + 1);
   const bool may_have_empty_windows = MayHaveEmptyWindows(shape);
   if constexpr (std::is_same_v<T, float>) {
-    if (indices == nullptr && IsPlainPlane(shape.window)) {
+    if (indices == nullptr && IsPooledByVectors(shape)) {
       const linalg::PoolArgs all = PlaneOf(shape, true);
       const double most_taps = MostTaps(shape);
       ForEachPlane(shape, pool, [&](int64_t plane) {
@@ -453,7 +459,7 @@ void AveragePool(const PoolShape& shape, const T* x, T* y, PoolDivisor divisor, 
   const size_t last = shape.window.rank - 1;
   const int64_t in_size = Product(shape.in, last + 1), out_size = Product(shape.out, last + 1);
   if constexpr (std::is_same_v<T, float>) {
-    if (IsPlainPlane(shape.window)) {
+    if (IsPooledByVectors(shape)) {
       const linalg::PoolArgs all = PlaneOf(shape, false);
       const double most_taps = MostTaps(shape);
       ForEachPlane(shape, pool, [&](int64_t plane) {

@@ -142,18 +142,35 @@ void SoftmaxColumns(const AxisView& view, const T* source, T* target, int64_t be
 
 template <class T>
 void HardmaxColumns(const AxisView& view, const T* source, T* target, int64_t begin, int64_t end) {
-  ForEachUntilEnd(begin, end, view.extent, [&](int64_t at) {
-    const int64_t base = at / view.inner * view.extent * view.inner + at % view.inner;
+  if (view.extent == 0) return;
+  EndCheck check;
+  while (begin < end) {
+    const int64_t column = begin % view.inner;
+    const int64_t width = std::min({kSoftmaxBlock, end - begin, view.inner - column});
+    const int64_t base = begin / view.inner * view.extent * view.inner + column;
     const T* from = source + base;
-    int64_t best = 0;
-    InParts(view.extent, kLongRow, [&](int64_t first, int64_t last) {
+    T* to = target + base;
+    T largest[kSoftmaxBlock];
+    int64_t best[kSoftmaxBlock];
+    std::copy_n(from, width, largest);
+    std::fill_n(best, width, 0);
+    InPartsOf(view.extent, width, [&](int64_t first, int64_t last) {
+      for (int64_t k = first; k < last; ++k) {
+        for (int64_t i = 0; i < width; ++i) {
+          if (from[k * view.inner + i] > largest[i]) {
+            largest[i] = from[k * view.inner + i];
+            best[i] = k;
+          }
+        }
+      }
+    });
+    InPartsOf(view.extent, width, [&](int64_t first, int64_t last) {
       for (int64_t k = first; k < last; ++k)
-        if (from[k * view.inner] > from[best * view.inner]) best = k;
+        for (int64_t i = 0; i < width; ++i) to[k * view.inner + i] = k == best[i] ? T{1} : T{0};
     });
-    InParts(view.extent, kLongRow, [&](int64_t first, int64_t last) {
-      for (int64_t k = first; k < last; ++k) target[base + k * view.inner] = k == best ? T{1} : T{0};
-    });
-  });
+    begin += width;
+    if (check.Ends(StepsOf(view.extent, width))) return;
+  }
 }
 
 template <class T>

@@ -110,11 +110,7 @@ void Sweep(const std::vector<Case>& cases, Progress& progress, FILE* report) {
   const char* wanted = std::getenv("DEPUTY_GARBAGE");
   const bool all = wanted != nullptr && std::string(wanted) == "all";
   const bool compare = std::getenv("DEPUTY_GARBAGE_COMPARE") != nullptr;
-#if defined(__SANITIZE_ADDRESS__)
-  constexpr size_t kShare = 40;  // mutants of each operator
-#else
-  constexpr size_t kShare = 100;
-#endif
+  constexpr size_t kShare = 100;  // mutants of each operator
   Result<::deputy::Context> context = ::deputy::Context::FromYamlText(
       "garbage", "version: 1\nlog: {level: off}\ncpu: {threads: 2}\ncache: {dir: off}\nlimits: {memory: 2GB}\n");
   if (!context.ok()) {

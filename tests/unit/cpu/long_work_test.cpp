@@ -20,7 +20,12 @@
 namespace deputy::host {
 namespace {
 
-constexpr uint64_t kLimitNs = 10'000'000, kMostLateNs = 1'500'000'000;
+constexpr uint64_t kLimitNs = 10'000'000;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr uint64_t kMostLateNs = 1'000'000'000;
+#else
+constexpr uint64_t kMostLateNs = 500'000'000;
+#endif
 constexpr const char* kMicrosoft = "com.microsoft";
 
 struct Work {
