@@ -3,11 +3,13 @@
 #include <omp.h>
 #include <oneapi/dnnl/dnnl_debug.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 #include <string>
 
 #include "operators/operators.hpp"
+#include "waiting.hpp"
 
 namespace onednn {
 namespace {
@@ -43,6 +45,7 @@ class Context final : public sdk::ExecutionContext {
   }
 
   sdk::Status Execute(const sdk::RunArgs& args) override {
+    if (executable_.has_parallel_steps_) Waiting::OfProcess().Observe(executable_.host_.clock_ns());
     for (Binding& binding : inputs_) Bind(binding, args.input(binding.index).data());
     for (Binding& binding : outputs_) Bind(binding, args.output(binding.index).data());
     if (!profiler()) return Run(nullptr, args.deadline_ns());
@@ -113,10 +116,15 @@ class Context final : public sdk::ExecutionContext {
       event.end_ns = spans[i].end_ns;
       event.name = function ? step.name : dnnl_prim_kind2str(dnnl::convert_to_c(step.primitive.get_kind()));
       const std::string metadata = "{\"implementation\": \"" + (function ? "own" : ImplementationOf(step.primitive)) +
-                                   "\", \"threads\": " + std::to_string(step.threads) + "}";
+                                   "\", \"threads\": " + std::to_string(step.threads) + WaitingOf(step) + "}";
       event.metadata = metadata;
       profiler().Report(event);
     }
+  }
+
+  static const char* WaitingOf(const Step& step) {
+    if (step.threads < 2) return "";
+    return Waiting::OfProcess().sleeps() ? ", \"waiting\": \"asleep\"" : ", \"waiting\": \"polling\"";
   }
 
   static void* Allocate(size_t bytes) {
@@ -163,7 +171,12 @@ Executable::Executable(dnnl::engine engine, std::vector<Buffer> buffers, std::ve
       steps_(std::move(steps)),
       host_(host),
       shapes_(std::move(shapes)),
-      arena_bytes_(PlanMemory(steps_, buffers_)) {}
+      arena_bytes_(PlanMemory(steps_, buffers_)) {
+  int threads = 1;
+  for (const Step& step : steps_) threads = std::max(threads, step.threads);
+  has_parallel_steps_ = threads > 1;
+  if (has_parallel_steps_) Waiting::OfProcess().Prepare(threads);
+}
 
 sdk::Result<std::unique_ptr<sdk::ExecutionContext>> Executable::CreateContext() {
   return std::unique_ptr<sdk::ExecutionContext>(std::make_unique<Context>(*this));

@@ -83,6 +83,7 @@ class Executable final : public sdk::Executable {
   sdk::Host host_;
   Shapes shapes_;
   size_t arena_bytes_;
+  bool has_parallel_steps_ = false;
 };
 
 }  // namespace onednn

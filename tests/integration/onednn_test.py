@@ -321,7 +321,10 @@ class Profile(Runs):
     def test_metadata_is_json_and_says_what_ran(self):
         events, _ = self.trace()
         for event in events[1:]:
-            self.assertEqual(set(json.loads(event["args"]["metadata"])), {"implementation", "threads"})
+            metadata = json.loads(event["args"]["metadata"])
+            waiting = metadata.pop("waiting", None)
+            self.assertEqual(set(metadata), {"implementation", "threads"})
+            self.assertIn(waiting, ("polling", "asleep") if metadata["threads"] > 1 else (None,))
 
 
 if __name__ == "__main__":
