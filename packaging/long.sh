@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Checks that take too long for .ci/run, for a release: packaging/long.sh [CHECK...], by default all, about a day on two
+# cores. It stops at the first that fails. `--list` prints their names:
+#   sanitizers   faults_test and isolation_test, whole, with AddressSanitizer and with ThreadSanitizer
+#   fuzz         an hour of libFuzzer for each target
+#   edits        single edits of models of every operator that a plugin of the tree claims
+#   networks     10,000 random networks beside ONNX Runtime, and 1,000 that `verify` must accuse of nothing
+#   conformance  the kit at length, with each plugin of the tree
+#   mutation     deliberate mistakes in host/, which its tests must notice
+#   benchmarks   the limits of host/docs/performance.md; needs a machine without other work
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=build-env.sh
+source "$(dirname "${BASH_SOURCE[0]}")/build-env.sh"
+
+all=(sanitizers fuzz edits networks conformance mutation benchmarks)
+bin=build/release/bin
+python=build/peers/bin/python
+
+sanitizers() {
+  for preset in asan tsan; do
+    cmake --preset $preset
+    cmake --build --preset $preset --parallel "$jobs" --target faults_test isolation_test deputy_plugins deputy-worker
+    setarch "$(uname -m)" --addr-no-randomize ctest --preset $preset --parallel "$jobs" -R '^(faults|isolation)\.'
+  done
+}
+
+fuzz() { tests/fuzz/run.py all 3600 --jobs "$jobs"; }
+
+edits() { python3 tests/faults/edited_models.py --deputy $bin/deputy --mutants $bin/mutants; }
+
+networks() {
+  $python tests/integration/architectures_test.py --deputy $bin/deputy --threads 1 --seeds 100000:110000
+  $python tests/integration/architectures_test.py --deputy $bin/deputy --verify --seeds 200000:201000
+}
+
+conformance() {
+  for plugin in build/release/lib/deputy/plugins/*.so; do $bin/deputy-conformance "$plugin" --thorough; done
+}
+
+mutation() { tests/mutation/mutate.py -j "$jobs"; }
+
+benchmarks() {
+  $python tests/benchmarks/compare.py --build-dir build/release --check
+  python3 tests/benchmarks/isolation.py --build-dir build/release --check
+}
+
+for check in "$@"; do
+  if [[ $check == --list ]]; then printf '%s\n' "${all[@]}" && exit; fi
+  if [[ " ${all[*]} " != *" $check "* ]]; then echo "long.sh: no check '$check'; there are: ${all[*]}" >&2 && exit 2; fi
+done
+
+step "packages"
+packaging/install-deps.sh build test
+packaging/peers.sh
+step "release"
+cmake --preset release
+cmake --build --preset release --parallel "$jobs"
+for check in "${@:-${all[@]}}"; do
+  step "$check"
+  "$check"
+done
+step "done"
