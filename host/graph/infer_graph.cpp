@@ -228,6 +228,7 @@ class Walk {
       ValueType& entry = entries[form.states + i];
       DEPUTY_RETURN_IF_ERROR(CheckStacked(entry));
       const int64_t axis = InputDirection(node, i).axis, rank = static_cast<int64_t>(entry.dims.size());
+      if (!form.is_loop && entry.ranked) DEPUTY_RETURN_IF_ERROR(CheckScanAxis("input", i, axis, rank));
       if (entry.ranked && axis >= -rank && axis < rank)
         length = std::max(length, entry.dims[static_cast<size_t>(axis < 0 ? axis + rank : axis)]);
       entry = ElementOf(entry, axis);
@@ -255,11 +256,20 @@ class Walk {
       const ValueType& made = body.values[body.outputs[form.before_outputs() + i]].type;
       if (i >= form.states) DEPUTY_RETURN_IF_ERROR(CheckStacked(made));
       const size_t scan = i - form.states;
+      if (!form.is_loop && i >= form.states && made.ranked)
+        DEPUTY_RETURN_IF_ERROR(CheckScanAxis("output", scan, OutputDirection(node, scan).axis,
+                                             static_cast<int64_t>(made.dims.size()) + 1));
       graph_.values[node.outputs[i]].type = i < form.states
                                                 ? entries[form.before_inputs() + i]
                                                 : SequenceOf(made, OutputDirection(node, scan).axis, length);
     }
     return Keep(node);
+  }
+
+  static Status CheckScanAxis(const char* side, size_t i, int64_t axis, int64_t rank) {
+    if (axis >= -rank && axis < rank) return {};
+    return Error(StatusCode::kModel, "scan {} {} has rank {}, but its scan axis {} is out of range", side, i, rank,
+                 axis);
   }
 
   ValueType InputType(const Node& node, size_t i) const {

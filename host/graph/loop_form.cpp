@@ -1,11 +1,21 @@
 #include "graph/loop_form.hpp"
 
+#include <initializer_list>
+
 namespace deputy::host {
 namespace {
 
 ScanDirection Direction(const Node& node, const char* axes, const char* directions, size_t i) {
   const std::span<const int64_t> axis = node.primitive.GetInts(axes), reverse = node.primitive.GetInts(directions);
   return {i < axis.size() ? axis[i] : 0, i < reverse.size() && reverse[i] != 0};
+}
+
+// One for each of `count` sequences, or none.
+Status CheckLists(const Node& node, std::initializer_list<const char*> lists, size_t count) {
+  for (const char* list : lists)
+    if (const size_t given = node.primitive.GetInts(list).size(); given != 0 && given != count)
+      return Error(StatusCode::kModel, "attribute '{}' has {} elements, expected {}", list, given, count);
+  return {};
 }
 
 }  // namespace
@@ -32,6 +42,10 @@ Result<LoopForm> LoopFormOf(const Node& node, const Graph& body) {
   if (node.outputs.size() > form.states + form.scanned_outputs)
     return Error(StatusCode::kModel, "the body has {} outputs, too few for {} outputs of the node", body.outputs.size(),
                  node.outputs.size());
+  if (!form.is_loop) {
+    DEPUTY_RETURN_IF_ERROR(CheckLists(node, {"scan_input_axes", "scan_input_directions"}, form.scanned_inputs));
+    DEPUTY_RETURN_IF_ERROR(CheckLists(node, {"scan_output_axes", "scan_output_directions"}, form.scanned_outputs));
+  }
   for (size_t i = before; i < inputs; ++i)
     if (node.inputs[i] == kNone) return Error(StatusCode::kModel, "input {} is missing", i);
   return form;

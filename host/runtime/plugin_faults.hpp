@@ -1,6 +1,6 @@
 // Which contents of models have ended the worker process of a plugin, and what follows: a content that does so twice is
-// kept away from the plugin, and so is all of a model with too many such faults. The plugin itself is given up when
-// faults come with different models, or with none.
+// kept away from the plugin, in that model; and once it did so in two models, in all. So is all of a model with too
+// many such faults. The plugin itself is given up when faults come with different models, or with none.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ struct FaultContent {
   std::string model_name, part;  // "partition npu0/0 of 3 nodes"
 };
 
-// The faults with one content.
+// The faults with one content in one model: it may be the data of that model that the plugin cannot compute.
 struct FaultRecord {
   FaultContent content;
   uint32_t count = 0;
@@ -34,7 +34,8 @@ struct FaultRecord {
   std::chrono::system_clock::time_point last;
   FaultLimits limits = {};  // under which the process failed
 
-  static constexpr uint32_t kMost = 2;  // after which the content is kept away
+  static constexpr uint32_t kMost = 2;      // after which the content is kept away
+  static constexpr size_t kMostModels = 2;  // in which it was, before it is in all others
   // Of the calls that have no part of a model: the plugin itself, of which nothing can be kept away.
   bool is_of_plugin() const { return content.content == Digest(); }
   bool is_kept_away() const { return count >= kMost && !is_of_plugin(); }

@@ -199,7 +199,7 @@ Rejection InQuarantine(Rejection fault) {
 
 // Names a part that is kept away from a file: an entry of faults, and the content.
 Digest PartKey(const Digest& entry, const FaultRecord& fault) {
-  return Digester().AddText("deputy part").Add(entry).Add(fault.content.content).Finish();
+  return Digester().AddText("deputy part").Add(entry).Add(fault.content.content).Add(fault.content.model).Finish();
 }
 
 bool IsAvailable(const PluginDescription& description) {

@@ -153,10 +153,10 @@ class Delegate final : public sdk::PartitionDelegate {
     const Operator* op = FindOperator(node);
     if (op == nullptr) return sdk::Verdict::No(sdk::Reason::kOperatorUnknown);
     for (size_t i = 0; i < node.input_count() + node.output_count(); ++i) {
-      if (i >= op->data_inputs && i < node.input_count()) continue;
-      const sdk::ValueView value = i < node.input_count() ? node.input(i) : node.output(i - node.input_count());
-      if (!value.exists()) continue;
-      if (op->types == kFloats && !IsFloat(value.dtype()))
+      const bool is_output = i >= node.input_count(), is_data = is_output || i < op->data_inputs;
+      const sdk::ValueView value = is_output ? node.output(i - node.input_count()) : node.input(i);
+      if (!value.exists() || (!is_data && value.is_constant())) continue;
+      if (is_data && op->types == kFloats && !IsFloat(value.dtype()))
         return sdk::Verdict::No(sdk::Reason::kDType, "float32 and float16 only");
       if (!value.shape_known()) return sdk::Verdict::No(sdk::Reason::kShapeDynamic);
       if (value.element_count() == 0) return sdk::Verdict::No(sdk::Reason::kShape, "a tensor has no elements");

@@ -56,6 +56,27 @@ TEST_F(PluginFaultsTest, R159_ContentIsKeptAwayAfterItsSecondFault) {
   EXPECT_TRUE(faults->Check(Part(2, 1)).ok());
 }
 
+// The data of one model may be made for it.
+TEST_F(PluginFaultsTest, R206_OneModelTakesNoContentFromOthers) {
+  const auto faults = Make();
+  const auto same = [](uint8_t model) {
+    FaultContent content = Part(model, 1);
+    content.content = Numbered(1);
+    return content;
+  };
+  for (int again = 0; again < 5; ++again) faults->Count("was ended by SIGSEGV", same(1), true, true);
+  EXPECT_FALSE(faults->Check(same(1)).ok());
+  EXPECT_TRUE(faults->Check(same(2)).ok());
+  faults->Count("was ended by SIGSEGV", same(2), true, true);
+  EXPECT_TRUE(faults->Check(same(2)).ok()) << "the first fault there";
+  EXPECT_TRUE(faults->Check(same(3)).ok());
+  faults->Count("was ended by SIGSEGV", same(2), true, true);
+  EXPECT_FALSE(faults->Check(same(2)).ok());
+  const Status status = faults->Check(same(3));
+  EXPECT_EQ(status.code(), StatusCode::kPlugin);
+  EXPECT_NE(status.message().find("in two other models"), std::string::npos) << status.message();
+}
+
 TEST_F(PluginFaultsTest, R159_OneModelNeverGivesThePluginUp) {
   const auto faults = Make();
   for (uint8_t part = 0; part < 50; ++part)
