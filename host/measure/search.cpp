@@ -51,7 +51,7 @@ class PlacementSearch {
  public:
   PlacementSearch(const SearchSubject& subject, const Execution& sample, const SearchSettings& settings,
                   const CancellationToken& token)
-      : subject_(subject), sample_(sample), settings_(settings), token_(token), start_(settings.now()) {}
+      : subject_(subject), sample_(sample), settings_(settings), token_(token), start_(NowNs()) {}
 
   Result<SearchResult> Run() {
     SearchResult result;
@@ -108,7 +108,7 @@ class PlacementSearch {
     return result;
   }
 
-  uint64_t Used() const { return settings_.now() - start_; }
+  uint64_t Used() const { return NowNs() - start_; }
   // Whether there is time for something that takes about this long.
   bool Allows(uint64_t ns) {
     if (best_ != nullptr && best_ != base_.get() && !confirming_) ns += ConfirmNs();
@@ -158,17 +158,17 @@ class PlacementSearch {
     std::vector<uint64_t> times;
     bool is_long = candidate.measured() && candidate.fastest() > kTurnNs;
     if (!is_long) {
-      const uint64_t before = settings_.now();
+      const uint64_t before = NowNs();
       if (!candidate.Run(WithinBudget()).ok()) return;
-      is_long = settings_.now() - before > kTurnNs;
+      is_long = NowNs() - before > kTurnNs;
     }
     // The end of the budget is checked before each step, which costs the time of a small node: short runs are without.
     const CancellationToken token = is_long ? WithinBudget() : CancellationToken{0, token_.cancelled_ns, token_.hook};
-    const uint64_t begin = settings_.now();
+    const uint64_t begin = NowNs();
     for (size_t run = 0; run < kMostRuns; ++run) {
-      const uint64_t before = settings_.now();
+      const uint64_t before = NowNs();
       if (!candidate.Run(token).ok()) break;
-      const uint64_t after = settings_.now();
+      const uint64_t after = NowNs();
       times.push_back(after - before);
       if (after - begin > kTurnNs || !Allows(times.back())) break;
     }
@@ -182,7 +182,7 @@ class PlacementSearch {
   }
 
   bool HasRoundForClose(uint64_t round, uint64_t begin) const {
-    return round < kMostRoundsOfClose && settings_.now() - begin < settings_.budget_ns / 3;
+    return round < kMostRoundsOfClose && NowNs() - begin < settings_.budget_ns / 3;
   }
 
   static bool AreClose(const Candidate& a, const Candidate& b) { return std::abs(a.RatioTo(b) - 1) < kClose; }
@@ -200,7 +200,7 @@ class PlacementSearch {
   // In turns, so that a disturbance of the machine affects all of them.
   void Compare(std::vector<std::unique_ptr<Candidate>>& candidates) {
     uint64_t best = UINT64_MAX;
-    const uint64_t begin = settings_.now();
+    const uint64_t begin = NowNs();
     for (uint64_t round = 0;
          round == 0 || round < RoundsFor(best) || (HasRoundForClose(round, begin) && HasClose(candidates)); ++round) {
       for (const auto& candidate : candidates)
@@ -221,9 +221,9 @@ class PlacementSearch {
     if (!Allows(fastest.median() + order.median())) return true;
     Report("the order once more");
     std::vector<uint64_t> of_fastest = fastest.TakeTurns(), of_order = order.TakeTurns();
-    const uint64_t begin = settings_.now();
-    for (uint64_t round = 0;
-         round == 0 || (round < kMostRoundsOfClose && settings_.now() - begin < settings_.budget_ns / 4); ++round) {
+    const uint64_t begin = NowNs();
+    for (uint64_t round = 0; round == 0 || (round < kMostRoundsOfClose && NowNs() - begin < settings_.budget_ns / 4);
+         ++round) {
       Turn(fastest);
       Turn(order);
       if (!fastest.measured() || !order.measured()) {
@@ -312,7 +312,7 @@ class PlacementSearch {
     Report("the fastest once more");
     base_->ForgetTurns();
     best_->ForgetTurns();
-    const uint64_t begin = settings_.now();
+    const uint64_t begin = NowNs();
     for (uint64_t round = 0; round == 0 || round < RoundsFor(base_->fastest()) ||
                              (HasRoundForClose(round, begin) && AreClose(*base_, *best_));
          ++round) {

@@ -22,7 +22,6 @@ struct SearchSettings {
   double margin = 0.03;                // the least share of the time that a change of the placement must gain
   // Called before each candidate with its description and the share of the budget that is used; may be empty.
   std::function<void(const std::string& candidate, double used)> progress = {};
-  std::function<uint64_t()> now = NowNs;  // by which runs are timed
 };
 
 // The model and the delegates of a search. All must outlive it.

@@ -179,6 +179,30 @@ std::optional<Compiled> CompileAnyCase(Instance& instance, const std::vector<Cas
   return std::nullopt;
 }
 
+std::vector<Compiled> CompileSomeCases(
+    Instance& instance, const std::vector<Case>& cases, size_t most,
+    const std::function<bool(const Case& tested, size_t admitted, size_t supported)>& admits) {
+  struct Count {
+    size_t admitted = 0, supported = 0;
+  };
+  std::vector<Compiled> all;
+  std::map<std::string, Count> counts;
+  std::string ignored;
+  for (const char* liked : {"MatMul", "Conv", "Add", "Relu", ""})
+    for (const Case& tested : cases) {
+      if (all.size() == most) return all;
+      if (*liked != 0 ? tested.node.name() != liked : tested.label != "plain") continue;
+      Count& count = counts[tested.node.name()];
+      if (!admits(tested, count.admitted, count.supported)) continue;
+      ++count.admitted;
+      if (std::optional<Compiled> compiled = CompileCase(instance, tested, &ignored)) {
+        ++count.supported;
+        all.push_back(std::move(*compiled));
+      }
+    }
+  return all;
+}
+
 OpenedCase OpenAnyCase(TestRun& run, const std::vector<Case>& cases) {
   auto [plugin, instance] = run.LoadAndOpen();
   OpenedCase opened{std::move(plugin), std::move(instance), std::nullopt};

@@ -1,6 +1,7 @@
 // A case or a model on an opened delegate: the graph that is shown to the plugin, and its executable.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -62,6 +63,13 @@ std::optional<Compiled> CompileShown(Instance& instance, std::string name, std::
 std::optional<Compiled> CompileCase(Instance& instance, const Case& tested, std::string* why_not);
 // The first case that the delegate supports, preferably one that computes, for tests that need any case.
 std::optional<Compiled> CompileAnyCase(Instance& instance, const std::vector<Case>& cases);
+
+// Of the operators' cases in the order of `cases`, those of operators that compute in front; of others, the plain ones.
+// `admits` is asked about each case, with how many of its operator were admitted before and how many of them the
+// delegate supported. At most `most`.
+std::vector<Compiled> CompileSomeCases(
+    Instance& instance, const std::vector<Case>& cases, size_t most,
+    const std::function<bool(const Case& tested, size_t admitted, size_t supported)>& admits);
 
 // `compiled` is empty after a failure or a skip has been recorded.
 struct OpenedCase {

@@ -179,6 +179,12 @@ def parse(text):
     return reader.operators
 
 
+def newest_opset(text):
+    """Of ONNX's default domain."""
+    known = parse(text).values()
+    return max(int(since) for operator in known if operator.domain == '""' for since, *_ in operator.definitions)
+
+
 def widened(old, new):
     """Whether the counts allow all that they allowed before."""
     def most(count):

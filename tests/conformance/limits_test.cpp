@@ -1,14 +1,13 @@
 // Models that ask for more than there is, through the public API: R30 shapes that explode, R31 loops that never end.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
 #include <limits>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "small_model.hpp"
+#include "support/waiting.hpp"
 
 namespace deputy {
 namespace {
@@ -214,17 +213,11 @@ TEST(EndlessLoop, R31_TimeoutEndsItAndNamesTheNode) {
 TEST(EndlessLoop, R31_CancelEndsItAndTheSessionGoesOn) {
   Result<Session> session = EndlessLoop(true).Load();
   ASSERT_TRUE(session.ok()) << session.status().ToString();
-  std::atomic<bool> ended{false};
-  std::thread canceller([&] {
-    while (!ended) {  // before the run begins there is nothing to end
-      session->Cancel();
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  });
   std::vector<Tensor> outputs;
-  const Status status = session->Predict(ForEver(), &outputs);
-  ended = true;
-  canceller.join();
+  const Status status = [&] {
+    const Canceller canceller([&] { session->Cancel(); });
+    return session->Predict(ForEver(), &outputs);
+  }();
   EXPECT_EQ(status.code(), StatusCode::kCancelled) << status.ToString();
   EXPECT_NE(status.ToString().find("the Loop"), std::string::npos) << status.ToString();
   std::vector<Tensor> inputs = ForEver();

@@ -13,10 +13,15 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "abi"))
+
+from operators import newest_opset  # noqa: E402
+
 LIST = ROOT / "sdk" / "schema" / "operators.inc"
+NEWEST_OPSET = newest_opset(LIST.read_text(encoding="utf-8"))
 DOCUMENT = ROOT / "host" / "docs" / "operators.md"
 KERNELS = ROOT / "host" / "cpu" / "ops"
-# The names of ONNX's default domain up to opset 28, by its specification (onnx.defs of ONNX 1.23.2).
+# The names of ONNX's default domain up to its newest opset, by its specification (onnx.defs of ONNX 1.23.2).
 STANDARD = """
 Abs Acos Acosh Add AffineGrid And ArgMax ArgMin Asin Asinh Atan Atanh Attention AveragePool BatchNormalization Bernoulli
 BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor BlackmanWindow Cast CastLike CausalConvWithState Ceil Celu
@@ -112,7 +117,7 @@ A file of a newer IR version or operator set than those of the newest release of
 of its fields, attributes and inputs are known, with a warning in the log; otherwise it is refused with the versions that
 are known. An attribute that no definition of its operator's version has is a warning with node, operator and attribute, as
 are two constants of one name; two initializers of one name with different elements are an error. The IR version is 14,
-the operator set 28; the element types float6e2m3, float6e3m2 and complex numbers are refused by name.
+the operator set {newest_opset}; the element types float6e2m3, float6e3m2 and complex numbers are refused by name.
 """
 SAME_PADDING = """
 With `auto_pad` SAME_UPPER or SAME_LOWER a convolution or a pool gives `ceil(input / stride)` elements along each spatial
@@ -187,7 +192,7 @@ def run_elsewhere(sources):
 
 
 def document(operators, refusals, elsewhere):
-    parts = [HEAD]
+    parts = [HEAD.replace("{newest_opset}", str(NEWEST_OPSET))]
     for domain, title in (("", "ONNX's own"), ("ai.onnx.ml", "ai.onnx.ml"), ("com.microsoft", "com.microsoft")):
         rows = []
         for operator in operators:
@@ -208,7 +213,7 @@ def document(operators, refusals, elsewhere):
         elif domain == "ai.onnx.ml":
             note = CLASSICAL
         parts.append(f"## {title}\n{note}\n" + table(("operator", "definitions", "element types", "on the CPU", "limits"), rows) + "\n")
-    parts.append("## Left out\n\nOf the operators that ONNX's default domain has up to opset 28:\n\n"
+    parts.append(f"## Left out\n\nOf the operators that ONNX's default domain has up to opset {NEWEST_OPSET}:\n\n"
                  + table(("operator", "reason"), sorted(LEFT_OUT.items())) + "\n")
     parts.append("Of ai.onnx.ml:\n\n" + table(("operator", "reason"), sorted(LEFT_OUT_ML.items())) + "\n")
     parts.append("Of the other domains of ONNX, nothing:\n\n"
@@ -223,8 +228,8 @@ def omissions(operators, left_out):
     wrong = [f"{name} is neither in the list nor left out for a reason" for name in STANDARD
              if name not in known and name not in left_out]
     wrong += [f"{name} is left out, but in the list" for name in left_out if name in known]
-    wrong += [f"{name} is no operator of ONNX up to opset 28" for name in sorted((known | set(left_out)) - own)
-              if name not in STANDARD]
+    wrong += [f"{name} is no operator of ONNX up to opset {NEWEST_OPSET}"
+              for name in sorted((known | set(left_out)) - own) if name not in STANDARD]  # fmt: skip
     names = {operator.name for operator in operators}
     return wrong + [f"{name} has limits, but is not in the list" for name in LIMITS if name not in names]
 

@@ -10,12 +10,13 @@ A paragraph, an item of a list or a row of a table with the word "planned" or "n
 has a link to host/docs/roadmap.md, each row of which names one.
 """
 
-import argparse
 import re
 import sys
 import tempfile
 import tomllib
 from pathlib import Path
+
+import checked
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("host", "sdk", "plugins")
@@ -149,17 +150,13 @@ def self_test():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--self-test", action="store_true")
-    if parser.parse_args().self_test:
-        return self_test()
-    wrong, count = check(ROOT)
-    if count < LEAST:
-        wrong.append(f"only {count} symbols are named, not {LEAST}")
-    for message in wrong:
-        print(message)
-    print(f"planned: {count} absent symbols, {len(wrong)} problems")
-    return 1 if wrong else 0
+    def check_tree():
+        wrong, count = check(ROOT)
+        if count < LEAST:
+            wrong.append(f"only {count} symbols are named, not {LEAST}")
+        return f"planned, {count} absent symbols", wrong
+
+    return checked.run(__doc__, check_tree, self_test)
 
 
 if __name__ == "__main__":

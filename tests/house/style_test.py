@@ -6,7 +6,8 @@
 
 format  clang-format 14 changes nothing. Exit status 77 ("skipped") where that version is not installed: another one
         breaks lines elsewhere.
-text    no file over 600 lines, no open task without an owner, no code switched off, no `using namespace` in a header.
+text    no file over 600 lines, no open task without an owner, no code switched off, no `using namespace` in a header,
+        no sleep in a test.
 """
 
 import argparse
@@ -44,6 +45,25 @@ THREAD_STARTERS = {
     "host/base/thread_pool.hpp": "keeps those that this function has started",
     "host/cli/thread.hpp": "the same for commands, which see the public headers alone",
     "host/cli/progress.cpp": "goes on without the line that its thread would draw",
+}
+# A test waits for an event, or turns a clock: what is long enough today is not on a busy machine.
+SLEEP = re.compile(
+    r"\b(time|asyncio)\.sle" r"ep\b|\bsle" r"ep_(for|until)\b|\b(u|nano|clock_nano)sle" r"ep\b|(?<![\w.:])sle" r"ep\("
+    r"|^[ \t]*sle" r"ep [\d$]", re.M
+)  # fmt: skip
+SLEEPERS = {
+    "tests/benchmarks/compare.py": "between measurements",
+    "tests/benchmarks/isolation_benchmark.cpp": "between measurements",
+    "tests/benchmarks/operators.py": "between measurements",
+    "tests/conformance/liars/threads.cpp": "a device that takes some time",
+    "tests/fixtures/plugins/hang_in_init.c": "a plugin that takes long",
+    "tests/fixtures/plugins/holds_memory.c": "a plugin that takes long",
+    "tests/fixtures/plugins/misbehaves.c": "a plugin that takes long",
+    "tests/fixtures/plugins/writes_late.c": "a plugin that takes long",
+    "tests/integration/waiting.py": "eventually(): between two looks at a state that no event announces",
+    "tests/support/waiting.hpp": "Eventually(): the same",
+    "tests/support/worker_killer.hpp": "kills now and then",
+    "tests/unit/isolation/attacking_worker/main.cpp": "a slow attacker",
 }
 USING_NAMESPACE = re.compile(r"^[ \t]*using[ \t]+namespace\b", re.M)
 
@@ -84,12 +104,19 @@ def check_text(root, names):
             for match in STARTED_THREAD.finditer(text):
                 wrong.append(f"{name}:{line_of(text, match)}: a thread whose start may throw; use StartThread of "
                              "base/thread.hpp, or RunOnThreads of cli/thread.hpp")  # fmt: skip
+        if name.startswith("tests/") and name not in SLEEPERS:
+            for match in SLEEP.finditer(text):
+                wrong.append(f"{name}:{line_of(text, match)}: a test that sleeps; wait for the event, turn the clock "
+                             "of support/test_clock.hpp, or look by Eventually of support/waiting.hpp")  # fmt: skip
         if HEADER.search(name):
             for match in USING_NAMESPACE.finditer(text):
                 wrong.append(f"{name}:{line_of(text, match)}: using namespace in a header")
     for name in LONG_FILES:
         if (root / name).is_file() and (root / name).read_text(encoding="utf-8").count("\n") <= MOST_LINES:
             wrong.append(f"{name}: listed as a long file, but is not one; take it off the list")
+    for name in SLEEPERS:
+        if (root / name).is_file() and not SLEEP.search((root / name).read_text(encoding="utf-8")):
+            wrong.append(f"{name}: listed as a test that sleeps, but does not; take it off the list")
     return wrong
 
 
@@ -138,13 +165,18 @@ def self_test():
         "using.hpp": ("using namespace std;\n", "using namespace in a header"),
         "host/thread.cpp": ("std::thread(work).detach();\n", "a thread whose start may throw"),
         "host/watcher.cpp": ("std::thread watcher(work);\n", "a thread whose start may throw"),
+        "tests/waits_test.py": ("time.sle" "ep(1)\n", "a test that sleeps"),
+        "tests/waits_test.cpp": ("std::this_thread::sle" "ep_for(kMoment);\n", "a test that sleeps"),
+        "tests/plugin.c": ("if (kind == 1) usle" "ep(20);\n", "a test that sleeps"),
+        "tests/waits.sh": ("sle" "ep 1\n", "a test that sleeps"),
+        "tests/support/waiting.hpp": ("bool Eventually();\n", "listed as a test that sleeps"),
     }
     tool, missed, cases = clang_format(), [], 0
 
     def verdict(files, check):
         with tempfile.TemporaryDirectory() as scratch:
             for name, text in files.items():
-                Path(scratch, name).parent.mkdir(exist_ok=True)
+                Path(scratch, name).parent.mkdir(parents=True, exist_ok=True)
                 Path(scratch, name).write_text(text, encoding="utf-8")
             return check(Path(scratch), files_of(Path(scratch)))
 

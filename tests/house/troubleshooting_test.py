@@ -6,10 +6,11 @@ row with a cause, and no row is for one that does not exist.
   troubleshooting_test.py --self-test   removes and adds rows, and sees each caught
 """
 
-import argparse
 import re
 import sys
 from pathlib import Path
+
+import checked
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "host/docs/troubleshooting.md"
@@ -92,15 +93,7 @@ def self_test():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--self-test", action="store_true")
-    if parser.parse_args().self_test:
-        return self_test()
-    wrong = check(read_file(PAGE), read_file)
-    for message in wrong:
-        print(message)
-    print(f"troubleshooting: {len(wrong)} wrong")
-    return 1 if wrong else 0
+    return checked.run(__doc__, lambda: ("troubleshooting", check(read_file(PAGE), read_file)), self_test)
 
 
 if __name__ == "__main__":

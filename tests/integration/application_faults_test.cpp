@@ -6,9 +6,10 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -17,7 +18,9 @@
 #include "deputy/deputy.hpp"
 #include "support/digits.hpp"
 #include "support/process_state.hpp"
+#include "support/relu_delegate.hpp"
 #include "support/temp_folder.hpp"
+#include "support/waiting.hpp"
 
 namespace {
 bool is_forked = false;  // this process
@@ -30,8 +33,6 @@ extern "C" __attribute__((visibility("default"))) int __lsan_is_turned_off() { r
 
 namespace deputy {
 namespace {
-
-using std::chrono::milliseconds;
 
 const std::string kRelu = DEPUTY_TEST_MODELS "/relu.onnx";  // x float32 [2,3] -> y
 
@@ -165,45 +166,44 @@ INSTANTIATE_TEST_SUITE_P(Modes, ApplicationFaults, testing::Values("good, isolat
                          });
 
 TEST(ApplicationFault, R120_ASessionIsDestroyedDuringItsRun) {
-  for (const std::string entry : {"hangs_in_execute, isolation: process, timeout: 300ms", "good, isolation: none"}) {
-    const LogLines log(LogLevel::kOff);
-    const Context context = WithPlugin(entry);
+  const LogLines log(LogLevel::kInfo);
+  std::atomic<size_t> in_process{0};
+  const auto hooks = std::make_shared<ReluHooks>();
+  hooks->on_execute = [&, destroying = gettid()](const sdk::RunArgs&) {
+    ++in_process;
+    EXPECT_TRUE(Eventually([&] { return IsAsleep(destroying); }));
+    return sdk::Status();
+  };
+  Context of_delegate;
+  of_delegate.SetDelegate(std::make_shared<ReluDelegate>(hooks));
+  const auto destroy_during_run = [](const Context& context, const std::function<bool()>& has_begun) {
     const Model model = Built(kRelu, context);
-    for (int round = 0; round < 3; ++round) {
-      auto session = std::make_unique<Session>(SessionOf(model));
-      std::atomic<bool> begun{false};
-      Status status;
-      std::thread run([&, raw = session.get()] {
-        std::vector<Tensor> outputs;
-        const Tensor input = Input();
-        begun = true;
-        status = raw->Predict({input}, &outputs);
-      });
-      while (!begun) std::this_thread::yield();
-      std::this_thread::sleep_for(milliseconds(20));
-      session.reset();  // cancels the run and waits for it
-      run.join();
-    }
+    auto session = std::make_unique<Session>(SessionOf(model));
+    std::thread run([raw = session.get()] {
+      std::vector<Tensor> outputs;
+      (void)raw->Predict({Input()}, &outputs);
+    });
+    while (!has_begun()) std::this_thread::yield();
+    session.reset();  // cancels the run and waits for it
+    run.join();
+  };
+  for (size_t round = 1; round <= 3; ++round) {
+    destroy_during_run(WithPlugin("hangs_in_execute, isolation: process, timeout: 300ms"),
+                       [&] { return log.Count("hangs now") == round; });
+    destroy_during_run(of_delegate, [&] { return in_process == round; });
   }
   EXPECT_TRUE(ChildProcesses().empty());
 }
 
 TEST(ApplicationFault, ASecondThreadOfASessionIsRefused) {
-  const LogLines log(LogLevel::kOff);
-  const Context context = WithPlugin("hangs_in_execute, isolation: process, timeout: 500ms");
+  const LogLines log(LogLevel::kInfo);
+  const Context context = WithPlugin("hangs_in_execute, isolation: process, timeout: 1s");
   const Model model = Built(kRelu, context);
   Session session = SessionOf(model);
-  std::atomic<bool> ended{false};
-  std::thread first([&] {
-    EXPECT_EQ(Answer(session, Input()), kAnswer);  // by the CPU, after the limit
-    ended = true;
-  });
-  std::this_thread::sleep_for(milliseconds(100));
-  Status refused;
-  while (!ended && refused.ok()) {
-    std::vector<Tensor> outputs;
-    refused = session.Predict({Input()}, &outputs);
-  }
+  std::thread first([&] { EXPECT_EQ(Answer(session, Input()), kAnswer); });  // by the CPU, after the limit
+  EXPECT_TRUE(Eventually([&] { return log.Count("hangs now") >= 1; }));
+  std::vector<Tensor> outputs;
+  const Status refused = session.Predict({Input()}, &outputs);
   EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
   EXPECT_NE(refused.ToString().find("another thread uses the session"), std::string::npos) << refused.ToString();
   first.join();
@@ -349,13 +349,17 @@ TEST(ApplicationFault, R109_AWorkerThatWritesLateChangesNoAnswer) {
   const Context context = WithPlugin("writes_late, isolation: process");
   const Model model = Built(kRelu, context);
   Session session = SessionOf(model);
+  const auto threads = [folder = "/proc/" + std::to_string(ChildProcesses().at(0)) + "/task"] {
+    return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
+  };
+  const auto before = threads();
   std::vector<std::vector<Tensor>> kept;
   for (int run = 0; run < 5; ++run) {
     std::vector<Tensor>& outputs = kept.emplace_back();
     ASSERT_TRUE(session.Predict({Input()}, &outputs).ok());
     EXPECT_EQ(Values(outputs[0]), kAnswer);
   }
-  std::this_thread::sleep_for(milliseconds(60));  // it writes after 20
+  EXPECT_TRUE(Eventually([&] { return threads() == before; })) << "those that write end then";
   for (const std::vector<Tensor>& outputs : kept) EXPECT_EQ(Values(outputs[0]), kAnswer);
 }
 

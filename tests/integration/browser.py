@@ -3,10 +3,10 @@
 import base64
 import json
 import os
+import select
 import shutil
 import subprocess
 import tempfile
-import time
 
 FOUND = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -70,6 +70,8 @@ class Browser:
 
     def read(self):
         while b"\0" not in self.unread:
+            if not select.select([self.answers], [], [], 60)[0]:
+                raise RuntimeError("the browser does not answer")
             part = os.read(self.answers, 1 << 20)
             if not part:
                 raise RuntimeError(f"the browser ended with status {self.process.wait(30)}")
@@ -81,11 +83,10 @@ class Browser:
         """Opens a file and waits until its scripts have run."""
         self.events.clear()
         self.call("Page.navigate", url="file://" + os.path.abspath(path))
-        for _ in range(600):
-            if self.evaluate("document.readyState === 'complete' && location.protocol === 'file:'"):
-                return
-            time.sleep(0.1)
-        raise RuntimeError(f"{path} was not loaded")
+        while not any(event["method"] == "Page.loadEventFired" for event in self.events):
+            self.events.append(self.read())
+        if not self.evaluate("document.readyState === 'complete' && location.protocol === 'file:'"):
+            raise RuntimeError(f"{path} was not loaded")
 
     def evaluate(self, expression):
         """The value of a JavaScript expression; promises are awaited."""

@@ -2,23 +2,19 @@
 // and in one that does not.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <thread>
 
 #include "deputy/deputy.hpp"
 #include "support/relu_delegate.hpp"
+#include "support/test_clock.hpp"
+#include "support/waiting.hpp"
 
 namespace deputy {
 namespace {
 
 using std::chrono::milliseconds;
-
-uint64_t NowNs() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
 
 class CancellationTest : public testing::Test {
  protected:
@@ -46,8 +42,9 @@ class CancellationTest : public testing::Test {
 
 // Seed row 54.
 TEST_F(CancellationTest, ARunThatEndsAfterItsDeadlineIsNoSuccess) {
-  Session session = OpenRelu([](const sdk::RunArgs& args) {
-    while (args.deadline_ns() != 0 && NowNs() < args.deadline_ns() + 20'000'000) std::this_thread::yield();
+  TestClock clock;
+  Session session = OpenRelu([&](const sdk::RunArgs&) {
+    clock.Turn(milliseconds(25));
     return sdk::Status();
   });
   session.SetTimeout(milliseconds(5));
@@ -62,8 +59,11 @@ TEST_F(CancellationTest, ARunThatEndsAfterItsDeadlineIsNoSuccess) {
 }
 
 TEST_F(CancellationTest, ADelegateThatHeedsItsDeadlineEndsTheRunInItsOwnWords) {
-  Session session = OpenRelu([](const sdk::RunArgs& args) {
-    while (NowNs() < args.deadline_ns()) std::this_thread::yield();
+  TestClock clock;
+  Session session = OpenRelu([&](const sdk::RunArgs& args) {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    EXPECT_EQ(std::chrono::nanoseconds(args.deadline_ns()), now + milliseconds(5));
+    clock.Turn(milliseconds(6));
     return sdk::Status(sdk::Code::kDeadlineExceeded, "gave up in time");
   });
   session.SetTimeout(milliseconds(5));
@@ -74,21 +74,16 @@ TEST_F(CancellationTest, ADelegateThatHeedsItsDeadlineEndsTheRunInItsOwnWords) {
 }
 
 TEST_F(CancellationTest, ACancelThatADelegateDoesNotSeeIsStillTheResult) {
-  std::atomic<bool> entered{false}, released{false};
+  TestClock clock;
+  bool cancels = true;
   Session session = OpenRelu([&](const sdk::RunArgs&) {
-    entered = true;
-    while (!released) std::this_thread::yield();
+    if (cancels) std::thread([&] { session.Cancel(); }).join();
+    clock.Turn(milliseconds(20));
     return sdk::Status();
-  });
-  std::thread canceller([&] {
-    while (!entered) std::this_thread::yield();
-    session.Cancel();
-    std::this_thread::sleep_for(milliseconds(20));
-    released = true;
   });
   std::vector<Tensor> outputs;
   const Status status = session.Predict(ReluInputs(), &outputs);
-  canceller.join();
+  cancels = false;
   EXPECT_EQ(status.code(), StatusCode::kCancelled) << status.ToString();
   EXPECT_NE(status.message().find("the run was cancelled; delegate 'in_process' did not stop"), std::string::npos)
       << status.ToString();
@@ -137,17 +132,9 @@ TEST_P(CpuStepTest, ADeadlineEndsItInTheMiddle) {
 
 TEST_P(CpuStepTest, ACancelEndsItInTheMiddle) {
   Session session = OpenLongPool();
-  std::atomic<bool> ended{false};
-  std::thread canceller([&] {
-    while (!ended) {  // before the run begins there is nothing to end
-      session.Cancel();
-      std::this_thread::sleep_for(milliseconds(1));
-    }
-  });
+  const Canceller canceller([&] { session.Cancel(); });
   std::vector<Tensor> outputs;
   const Status status = session.Predict(Inputs(), &outputs);
-  ended = true;
-  canceller.join();
   EXPECT_EQ(status.code(), StatusCode::kCancelled) << status.ToString();
 }
 

@@ -3,17 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "deputy/deputy.hpp"
 #include "support/digits.hpp"
 #include "support/process_state.hpp"
+#include "support/waiting.hpp"
 
 namespace deputy {
 namespace {
@@ -86,11 +85,11 @@ class Chaos : public testing::Test {
 
   // Workers that were ended are waited for by threads of the host, for a short time.
   static ProcessState Settled(const ProcessState& wanted) {
-    ProcessState now = StateOfThisProcess();
-    for (int wait = 0; wait < 200 && (now.threads > wanted.threads || !now.children.empty()); ++wait) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ProcessState now;
+    (void)Eventually([&] {
       now = StateOfThisProcess();
-    }
+      return now.threads <= wanted.threads && now.children.empty();
+    });
     return now;
   }
 };

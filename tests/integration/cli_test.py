@@ -11,13 +11,12 @@ import argparse
 import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 import onnx_bytes
+from scratch import ScratchCase, run_program
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPUTY = None
@@ -25,23 +24,10 @@ DATA = None
 
 
 def deputy(*arguments, env=None):
-    environment = {**os.environ, "LC_ALL": "C.UTF-8", "NO_COLOR": "1", **(env or {})}
-    return subprocess.run([str(DEPUTY), *map(str, arguments)], capture_output=True, text=True, env=environment,
-                          timeout=300)  # fmt: skip
+    return run_program(DEPUTY, *arguments, env=env)
 
 
-class Cli(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name)
-
-    def file(self, name, content):
-        path = self.scratch / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
+class Cli(ScratchCase):
     def add_model(self, **kwargs):
         return self.file("add.onnx", onnx_bytes.add_model(**kwargs))
 

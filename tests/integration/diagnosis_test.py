@@ -10,22 +10,18 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 import onnx_bytes
+from scratch import PluginsCase
 
 ARGS = None
 
 
-class Diagnosis(unittest.TestCase):
+class Diagnosis(PluginsCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name)
-        self.plugins = self.scratch / "plugins"
-        self.plugins.mkdir()
+        super().setUp()
         self.config = self.scratch / "c.yaml"
 
     def use(self, *fixtures, delegates="", more=""):

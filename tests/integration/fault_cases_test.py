@@ -6,6 +6,7 @@ processes that write where or when they must not.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -175,10 +176,11 @@ class Workers(FaultRun):
         """Runs the model many times, and does something in the middle."""
         config = self.config(cache="'off'", isolation=isolation, more=f", required: {required}")
         command = self.command("--repeat", "100000" if isolation == "process" else "1000000", config=config)
-        with subprocess.Popen(command, env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        environment = self.environment(FIXTURE_FAULT="execute:log", FIXTURE_AFTER="1000")
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as run:  # fmt: skip
             self.assertIn("misbehaves 1/1 node", run.stderr.readline())
-            time.sleep(0.2)
+            self.assertTrue(any("runs again and again" in line for line in run.stderr))
             self.assertIsNone(run.poll(), "it has ended too early")
             action(run)
             done = subprocess.CompletedProcess(command, None, *run.communicate(timeout=100))
@@ -297,7 +299,8 @@ class Workers(FaultRun):
 
         def watch(run):
             while run.poll() is None:
-                time.sleep(0.02)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    run.wait(0.02)  # between two samples
                 try:
                     samples.extend(resident_bytes(process) for process in processes_with(f"serve\0{self.plugins}"))
                 except (OSError, TypeError):  # it has ended meanwhile

@@ -155,15 +155,14 @@ class Hosting(made_plugins.MadePlugins):
         self.assertEqual((report["incidents"], report["degraded"]), ([], False))
 
     def test_R186_crashes_of_no_part_of_a_model_add_up_over_starts(self):
-        # A thread ends the process 0.7 s after `init`, when no part of a model is in work; a probe has ended by then.
-        made_plugins.plugin(self.plugins, "late", "#define FIXTURE_INIT if (getenv(\"HOME\") == NULL) return NULL; Later(); "
-                            "return NULL\n", "-pthread",
-                            before="#include <pthread.h>\n#include <stddef.h>\n#include <stdlib.h>\n#include <unistd.h>\n"
-                            "static void *Crash(void *p) { usleep(700000); *(volatile int *)NULL = 1; return p; }\n"
+        # Another thread ends the process after a hundred runs, whatever the host does then.
+        made_plugins.plugin(self.plugins, "late", "#define FIXTURE_AFTER_EXECUTE if (++runs == 100) Later()",
+                            "-pthread", before="#include <pthread.h>\n#include <stddef.h>\nstatic int runs;\n"
+                            "static void *Crash(void *p) { *(volatile int *)NULL = 1; return p; }\n"
                             "static void Later(void) { pthread_t t; pthread_create(&t, NULL, Crash, NULL); }")  # fmt: skip
         config = self.config("{name: late, verify: never}")
         for _ in range(6):
-            self.deputy("bench", self.model, "--config", config, "--duration", "2s", status=None)
+            self.deputy("bench", self.model, "--config", config, "--runs", "1000", status=None)
         done = self.deputy("quarantine", "ls", "--json", "--config", config)
         quarantined = [(Path(one["file"]).name, one["rule"]) for one in json.loads(done.stdout)["plugins"]]
         self.assertEqual(quarantined, [("late.so", "failed-in-use")])

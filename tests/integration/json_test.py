@@ -10,21 +10,19 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 import onnx_bytes
+from scratch import ScratchCase
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPUTY = None
 
 
-class Reports(unittest.TestCase):
+class Reports(ScratchCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name)
+        super().setUp()
         self.model = self.scratch / "add.onnx"
         self.model.write_bytes(onnx_bytes.add_model())
 

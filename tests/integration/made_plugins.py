@@ -8,11 +8,11 @@ import os
 import resource
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 import onnx_bytes
+from scratch import PluginsCase
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "plugins"
 HEADERS = Path(__file__).resolve().parents[2] / "sdk" / "include"
@@ -52,17 +52,13 @@ def lock(folder):
     (folder / "SHA256SUMS").write_text("".join(lines))
 
 
-class MadePlugins(unittest.TestCase):
+class MadePlugins(PluginsCase):
     """Tests of plugins in the folder `plugins`, with a model of one Relu and no configurations but their own."""
 
     program = None  # of main()
 
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name)
-        self.plugins = self.scratch / "plugins"
-        self.plugins.mkdir()
+        super().setUp()
         for folder in (self.scratch, self.plugins):
             folder.chmod(0o755)
         self.model = self.write_model("m", (4,))

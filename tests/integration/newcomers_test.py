@@ -10,21 +10,15 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import unittest
-from pathlib import Path
 
 import onnx_bytes
+from scratch import ScratchCase
 
 ARGS = None
 
 
-class Newcomers(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name)
-
+class Newcomers(ScratchCase):
     def deputy(self, *arguments, status=0, **environment):
         own = {"LC_ALL": "C.UTF-8", "NO_COLOR": "1", "XDG_CACHE_HOME": str(self.scratch / "cache"),
                "XDG_CONFIG_HOME": str(self.scratch / "user"), "DEPUTY_SYSTEM_CONFIG": "", "DEPUTY_CONFIG": ""}  # fmt: skip

@@ -5,37 +5,27 @@
 """
 
 import argparse
-import os
-import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 from onnx_bytes import chunk, graph, model, node, number, tensor, value_info
+from scratch import ScratchCase, run_program
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "abi"))
+
+from operators import newest_opset  # noqa: E402
 
 DEPUTY = None
-NEWEST_OPSET = 28
+NEWEST_OPSET = newest_opset((ROOT / "sdk" / "schema" / "operators.inc").read_text(encoding="utf-8"))
 
 
 def deputy(*arguments):
-    environment = {**os.environ, "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "DEPUTY_SYSTEM_CONFIG": ""}
-    return subprocess.run([str(DEPUTY), *map(str, arguments)], capture_output=True, text=True, env=environment,
-                          timeout=300)  # fmt: skip
+    return run_program(DEPUTY, *arguments, env={"DEPUTY_SYSTEM_CONFIG": ""})
 
 
-class Files(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name)
-
-    def file(self, name, content):
-        path = self.scratch / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-        return path
-
+class Files(ScratchCase):
     def case(self, data, inputs, outputs):
         """A case of floats of shape [2]."""
         self.file("case/model.onnx", data)

@@ -12,26 +12,19 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 from pathlib import Path
 
 import onnx_bytes
+from scratch import PluginsCase
 
 ARGS = None
 SECONDS = 2.5  # of a probe; far more than an answer takes
 MISBEHAVES = "{name: misbehaves, isolation: process}"
 
 
-class Quarantine(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name)
-        self.plugins = self.scratch / "plugins"
-        self.plugins.mkdir()
-
+class Quarantine(PluginsCase):
     def add(self, fixture, name=None):
         file = self.plugins / f"{name or fixture}.so"
         shutil.copy(Path(ARGS.fixtures) / f"{fixture}.so", file)

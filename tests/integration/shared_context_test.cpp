@@ -1,5 +1,6 @@
 // One const Context in several threads.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <mutex>
@@ -7,6 +8,8 @@
 
 #include "samples/mindspore_tutorial/tutorial_delegate.hpp"
 #include "support/digits.hpp"
+#include "support/process_state.hpp"
+#include "support/waiting.hpp"
 
 namespace deputy {
 namespace {
@@ -76,10 +79,11 @@ TEST(SharedContext, ContextsWithLevelsOfTheirOwnAreOpenedAtOnce) {
   });
 }
 
-// What the sink refers to may be destroyed as soon as SetLogSink has returned.
+// What the sink refers to may be destroyed as soon as SetLogSink has returned, which waits for the call of the sink.
 TEST(LogSink, ASinkThatWasReplacedIsNotRunningAnyMore) {
   const auto quiet = [](LogLevel, std::string_view, std::string_view) {};
   SetLogSink(quiet);
+  const pid_t replacing = gettid();
   std::atomic<bool> done{false};
   std::thread logging([&] {
     const Context context;
@@ -91,14 +95,16 @@ TEST(LogSink, ASinkThatWasReplacedIsNotRunningAnyMore) {
   });
   for (int round = 0; round < 50; ++round) {
     auto text = std::make_unique<std::string>();
-    std::atomic<bool> called{false};
+    std::atomic<bool> called{false}, replaced{false};
     SetLogSink([&](LogLevel, std::string_view, std::string_view message) {
-      called = true;
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      const bool is_first = !called.exchange(true);
+      EXPECT_TRUE(!is_first || Eventually([&] { return replaced || IsAsleep(replacing); }));
+      EXPECT_FALSE(replaced);
       text->append(message);
     });
     while (!called) std::this_thread::yield();
     SetLogSink(quiet);
+    replaced = true;
     text.reset();
   }
   done = true;

@@ -6,6 +6,7 @@ program gives the right answer, or an error with its reason; a signal never ends
 """
 
 import argparse
+import contextlib
 import itertools
 import os
 import resource
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import onnx_bytes
 from fault_run import ANSWER, FaultRun, processes_with
+from waiting import eventually
 
 USER = 54321  # that no process has
 # A folder becomes read-only and keeps its files, which may be those of this tree and build.
@@ -33,6 +35,14 @@ def limit(which, value):
 def needs_mounts(test):
     probe = subprocess.run([*MOUNTS, "mount -t tmpfs none /mnt"], capture_output=True)
     return unittest.skipIf(probe.returncode != 0, "no mounts of its own")(test)
+
+
+def state_of(process):
+    """The letter of proc_pid_stat(5); None: there is no such process."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return None
 
 
 class Surroundings(FaultRun):
@@ -209,14 +219,12 @@ class Surroundings(FaultRun):
             end = time.monotonic() + 60
             stops = 0
             while running.poll() is None and time.monotonic() < end:
-                for process in (running.pid, *map(int, processes_with(f"serve {self.plugins}"))):
-                    for number in (signal.SIGSTOP, signal.SIGCONT):
-                        try:
-                            os.kill(process, number)
-                        except ProcessLookupError:
-                            pass
+                for process in (running.pid, *map(int, processes_with(f"serve\0{self.plugins}"))):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(process, signal.SIGSTOP)
+                        self.assertTrue(eventually(lambda: state_of(process) in ("T", "Z", "X", None)))
+                        os.kill(process, signal.SIGCONT)
                 stops += 1
-                time.sleep(0.002)
             stdout, stderr = running.communicate(timeout=60)
         self.assertEqual(running.returncode, 0, stdout + stderr)
         self.assertIn("match", stdout)

@@ -8,21 +8,16 @@ import argparse
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 import make_models
+from scratch import ScratchCase
 
 ARGS = None
 
 
-class Timeout(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name)
-
+class Timeout(ScratchCase):
     def run_model(self, model, *arguments, plugin=None):
         path = self.scratch / "m.onnx"
         path.write_bytes(model)

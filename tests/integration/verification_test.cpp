@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <iterator>
@@ -17,6 +17,8 @@
 #include "deputy/deputy.hpp"
 #include "support/digits.hpp"
 #include "support/temp_folder.hpp"
+#include "support/test_clock.hpp"
+#include "support/waiting.hpp"
 
 namespace deputy {
 namespace {
@@ -280,8 +282,10 @@ TEST_F(VerificationTest, ARunThatIsLateBecauseItWasVerifiedIsLateAndTheNextIsNot
   ASSERT_NO_FATAL_FAILURE(Start({}));
   Session session = *model_.CreateSession();
   constexpr std::chrono::seconds kTimeout(2);
+  TestClock clock;
   SetLogSink([&](LogLevel, std::string_view, std::string_view message) {
-    if (message.find("verified partition") != std::string_view::npos) std::this_thread::sleep_for(kTimeout);
+    if (message.find("verified partition") != std::string_view::npos)
+      clock.Turn(kTimeout + std::chrono::nanoseconds(1));
   });
   session.SetTimeout(kTimeout);
   std::vector<Tensor> outputs;
@@ -403,18 +407,11 @@ TEST_F(VerificationTest, ACancelledVerificationEndsTheRun) {
   Session session = *model_.CreateSession();
   const Tensor input = Picture{4, 16}.Make();
   ASSERT_TRUE(session.Resize({input.shape()}).ok());
-  std::atomic<bool> ended{false};
-  std::thread canceller([&] {
-    while (!ended) {
-      session.Cancel();
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  });
-  std::vector<Tensor> outputs;
-  const Status status = session.Predict({input}, &outputs);
-  ended = true;
-  canceller.join();
-  EXPECT_EQ(status.code(), StatusCode::kCancelled);
+  {
+    const Canceller canceller([&] { session.Cancel(); });
+    std::vector<Tensor> outputs;
+    EXPECT_EQ(session.Predict({input}, &outputs).code(), StatusCode::kCancelled);
+  }
   EXPECT_EQ(lines_->Count("wrong result"), 0u) << "nothing is accused by a run that did not end";
   ExpectAnswer(session, {4, 16});
 }

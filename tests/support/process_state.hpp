@@ -37,6 +37,22 @@ inline uint64_t ResidentKilobytes(const std::string& process = "self") {
   return 0;
 }
 
+// Whether a thread of this process waits for something: a lock, a descriptor, a signal or a time.
+inline bool IsAsleep(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string stat;
+  std::getline(file, stat);
+  const size_t behind = stat.rfind(')');  // of the name
+  return behind != std::string::npos && stat.compare(behind, 3, ") S") == 0;
+}
+
+inline size_t SleepingThreads() {
+  size_t count = 0;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task"))
+    count += IsAsleep(std::stoi(thread.path().filename())) ? 1 : 0;
+  return count;
+}
+
 inline ProcessState StateOfThisProcess() {
   ProcessState state;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++state.descriptors;

@@ -17,7 +17,7 @@ namespace deputy {
 // One of the workers each time, in turn.
 class WorkerKiller {
  public:
-  explicit WorkerKiller(std::chrono::milliseconds every)
+  explicit WorkerKiller(std::chrono::microseconds every)
       : thread_([this, every] {
           for (size_t turn = 0; !ended_; ++turn) {
             std::this_thread::sleep_for(every);

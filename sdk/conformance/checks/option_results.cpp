@@ -12,21 +12,9 @@ namespace {
 
 // Cases of a few operators that the delegate takes, those that compute in front.
 std::vector<Compiled> SomeCompiled(Instance& instance, const std::vector<Case>& cases) {
-  constexpr size_t kMost = 4;
-  std::vector<Compiled> all;
-  std::map<std::string, int> count;
-  std::string ignored;
-  for (const char* liked : {"MatMul", "Conv", "Add", "Relu", ""})
-    for (const Case& tested : cases) {
-      if (all.size() == kMost) return all;
-      if (*liked != 0 ? tested.node.name() != liked : tested.label != "plain") continue;
-      if (tested.label.rfind("shape=empty", 0) == 0 || count[tested.node.name()] != 0) continue;
-      if (std::optional<Compiled> compiled = CompileCase(instance, tested, &ignored)) {
-        ++count[tested.node.name()];
-        all.push_back(std::move(*compiled));
-      }
-    }
-  return all;
+  return CompileSomeCases(instance, cases, 4, [](const Case& tested, size_t, size_t supported) {
+    return tested.label.rfind("shape=empty", 0) != 0 && supported == 0;
+  });
 }
 
 // Runs twice with different data.

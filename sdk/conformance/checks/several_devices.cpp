@@ -29,22 +29,6 @@ struct Device {
   }
 };
 
-std::vector<Compiled> CompiledOn(Instance& instance, const std::vector<Case>& cases) {
-  constexpr size_t kMost = 8;
-  std::vector<Compiled> all;
-  std::map<std::string, int> count;
-  std::string ignored;
-  for (const char* liked : {"MatMul", "Conv", "Add", "Relu", ""})
-    for (const Case& tested : cases) {
-      if (all.size() == kMost) return all;
-      if (*liked != 0 ? tested.node.name() != liked : tested.label != "plain") continue;
-      if (++count[tested.node.name()] > 4) continue;
-      if (std::optional<Compiled> compiled = CompileCase(instance, tested, &ignored))
-        all.push_back(std::move(*compiled));
-    }
-  return all;
-}
-
 std::string FaultAtOnce(const std::deque<Device>& devices, deputy_dtype computes_in) {
   std::deque<Case> tested;
   std::deque<CaseGraph> shown;
@@ -76,7 +60,8 @@ void CheckEach(TestRun& run, const std::vector<Case>& cases) {
       run.Failed("the device '" + ids[i] + "'", "it is listed, and open fails: " + outcome.ToString());
       continue;
     }
-    device.compiled = CompiledOn(*device.instance, cases);
+    device.compiled =
+        CompileSomeCases(*device.instance, cases, 8, [](const Case&, size_t admitted, size_t) { return admitted < 4; });
     devices.push_back(std::move(device));
   }
   for (size_t turn = 0; turn < 3; ++turn)

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <sstream>
 
 #include "liars.hpp"
 
@@ -325,6 +326,19 @@ FaultRow InPass(const char* name, Pass pass) {
     }
   };
   return {name, [pass] { return std::make_shared<Wrong>(pass); }};
+}
+
+Status PackedWeights::Compile(const sdk::PartitionView&, Program& program) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  for (const Step& step : program.steps) {
+    if (!IsOneOf(step.node.op_type, {"Conv", "Gemm", "MatMul"}) || !program.IsConstant(step.inputs[1])) continue;
+    Tensor& weights = program.constants.at(step.inputs[1]);
+    std::ostringstream key;
+    key << step.node.op_type << weights.dtype << ' ' << KeyOf(weights);
+    for (const int64_t extent : weights.dims) key << ' ' << extent;
+    weights = packed.emplace(key.str(), weights).first->second;
+  }
+  return {};
 }
 
 void PutOff(Tensors& outputs) {

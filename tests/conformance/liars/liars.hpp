@@ -134,6 +134,15 @@ class Fault {
   static constexpr size_t kScratchBytes = 256;
 };
 
+// Finds packed weights again by operator, type, extents and a key of what it reads of them.
+struct PackedWeights : Fault {
+  std::mutex mutex;
+  std::map<std::string, Tensor> packed;
+
+  virtual std::string KeyOf(const Tensor& weights) const = 0;
+  Status Compile(const sdk::PartitionView&, Program& program) override;
+};
+
 struct FaultRow {
   const char* name;
   std::function<std::shared_ptr<Fault>()> make;

@@ -1,6 +1,5 @@
 // Delegates that accept little, and faults that show in few of the many forms of an operator.
 #include <algorithm>
-#include <sstream>
 
 #include "liars.hpp"
 
@@ -101,25 +100,7 @@ Tensors PositionsOf(int64_t most, const Node& node, const Inputs& inputs) {
 Tensors PositionsOf15Bits(const Node& node, const Inputs& inputs) { return PositionsOf(32768, node, inputs); }
 Tensors PositionsOf16Bits(const Node& node, const Inputs& inputs) { return PositionsOf(65536, node, inputs); }
 
-// Finds packed weights again by what it reads of them: their first bytes, or a sum of all.
-struct PackedWeights : Fault {
-  std::mutex mutex;
-  std::map<std::string, Tensor> packed;
-  virtual std::string KeyOf(const Tensor& weights) const = 0;
-
-  Status Compile(const sdk::PartitionView&, Program& program) override {
-    const std::lock_guard<std::mutex> lock(mutex);
-    for (const Step& step : program.steps) {
-      if (!IsOneOf(step.node.op_type, {"Conv", "Gemm", "MatMul"}) || !program.IsConstant(step.inputs[1])) continue;
-      Tensor& weights = program.constants.at(step.inputs[1]);
-      std::ostringstream key;
-      key << step.node.op_type << weights.dtype << ' ' << KeyOf(weights);
-      for (const int64_t extent : weights.dims) key << ' ' << extent;
-      weights = packed.emplace(key.str(), weights).first->second;
-    }
-    return {};
-  }
-};
+// Their first bytes, all but the last, or a sum.
 struct WeightsByPrefix final : PackedWeights {
   std::string KeyOf(const Tensor& weights) const override {
     const std::vector<uint8_t> bytes = reference::Encode(weights);

@@ -1,6 +1,4 @@
 // State of one run that a later one still sees.
-#include <sstream>
-
 #include "liars.hpp"
 
 namespace liars {
@@ -40,23 +38,9 @@ struct FirstWeights final : Fault {
   }
 };
 
-// Finds packed weights again by operator and shapes, and not by their values.
-struct WeightsByShape final : Fault {
-  std::mutex mutex;
-  std::map<std::string, Tensor> packed;
-
-  Status Compile(const sdk::PartitionView&, Program& program) override {
-    const std::lock_guard<std::mutex> lock(mutex);
-    for (const Step& step : program.steps) {
-      if (!IsOneOf(step.node.op_type, {"Conv", "Gemm", "MatMul"}) || !program.IsConstant(step.inputs[1])) continue;
-      Tensor& weights = program.constants.at(step.inputs[1]);
-      std::ostringstream key;
-      key << step.node.op_type << weights.dtype;
-      for (const int64_t extent : weights.dims) key << ' ' << extent;
-      weights = packed.emplace(key.str(), weights).first->second;
-    }
-    return {};
-  }
+// By operator and shapes, and not by their values.
+struct WeightsByShape final : PackedWeights {
+  std::string KeyOf(const Tensor&) const override { return ""; }
 };
 
 // Accumulators that are cleared when a context is made.

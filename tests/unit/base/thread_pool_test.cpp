@@ -8,6 +8,9 @@
 #include <thread>
 #include <vector>
 
+#include "support/process_state.hpp"
+#include "support/waiting.hpp"
+
 namespace deputy::host {
 namespace {
 
@@ -97,7 +100,8 @@ TEST(ThreadPool, AnIdlePoolIsDestroyed) {
   for (int round = 0; round < 100; ++round) {
     ThreadPool unused(4), pool(2);
     pool.ParallelFor(100, 1, [&](int64_t begin, int64_t end) { sum += static_cast<int>(end - begin); });
-    if (round % 10 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));  // its threads sleep, too
+    const bool sleeps = round % 10 == 0;
+    EXPECT_TRUE(!sleeps || Eventually([] { return SleepingThreads() >= 4; }));  // all of the pools' own
   }
   EXPECT_EQ(sum, 10000);
 }

@@ -12,12 +12,73 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/kernel.hpp"
+#include "graph/inference.hpp"
 #include "graph/operator.hpp"
 #include "unit/cpu/run_node.hpp"
 
 namespace deputy::host {
 
 using Dims = std::vector<int64_t>;
+
+struct LongCase {
+  std::string name;  // of the operator, and what is particular
+  PrimitiveBuilder node;
+  std::vector<Tensor> inputs;
+  size_t outputs = 1;
+  size_t filled = 0;  // the output that is large
+};
+
+// The kernel of a case with its operands.
+class LongKernel {
+ public:
+  void Make(const LongCase& one) {
+    Node& node = graph_.nodes.emplace_back();
+    node.primitive = one.node.Finish();
+    std::vector<ValueType> types;
+    std::vector<Tensor> known;
+    constexpr size_t kSmall = 1 << 20;
+    for (const Tensor& input : one.inputs) {
+      types.push_back({input.dtype(), true, input.shape()});
+      known.push_back(input.byte_size() <= kSmall ? input : Tensor());
+      node.inputs.push_back(input.empty() ? kNone : graph_.AddValue("", types.back()));
+    }
+    for (size_t i = 0; i < one.outputs; ++i) node.outputs.push_back(graph_.AddValue(""));
+    InferenceContext context(node, types, known);
+    ASSERT_TRUE(InferNode(context).ok()) << InferNode(context).ToString();
+    for (size_t i = 0; i < one.outputs; ++i) graph_.values[node.outputs[i]].type = context.outputs()[i];
+    KernelResult made = MakeKernel({node, graph_});
+    ASSERT_TRUE(made.ok()) << made.status().ToString();
+    kernel_ = *std::move(made);
+
+    input_views_.resize(one.inputs.size());
+    output_views_.resize(one.outputs);
+    for (size_t i = 0; i < one.inputs.size(); ++i) {
+      if (!one.inputs[i].empty()) input_views_[i] = AbiTensor(one.inputs[i]);
+      inputs_.push_back(one.inputs[i].empty() ? nullptr : &input_views_[i]);
+    }
+    for (size_t i = 0; i < one.outputs; ++i) {
+      output_views_[i].dtype = static_cast<deputy_dtype>(context.outputs()[i].dtype);
+      outputs_.push_back(&output_views_[i]);
+    }
+  }
+  // Gives memory to the outputs, unless the kernel does.
+  void Allocate(OutputAllocator& allocator) {
+    for (size_t i = 0; i < outputs_.size() && !kernel_->allocates_outputs(); ++i)
+      ASSERT_TRUE(allocator.Allocate(outputs_[i], graph_.values[graph_.nodes[0].outputs[i]].type.dims).ok());
+  }
+  Status Run(OutputAllocator& allocator) { return kernel_->Run({inputs_, outputs_, pool_, scratch_, &allocator}); }
+  std::vector<deputy_tensor>& output_views() { return output_views_; }
+
+ private:
+  Graph graph_;
+  std::unique_ptr<CpuKernel> kernel_;
+  std::vector<deputy_tensor> input_views_, output_views_;
+  std::vector<const deputy_tensor*> inputs_;
+  std::vector<deputy_tensor*> outputs_;
+  ThreadPool pool_{2};
+  Scratch scratch_;
+};
 
 // The operators of the cases of long_outputs_test.cpp.
 std::set<OpKind> OperatorsWithLongOutputs();

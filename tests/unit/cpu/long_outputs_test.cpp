@@ -14,8 +14,6 @@
 #include <vector>
 
 #include "base/cancellation.hpp"
-#include "cpu/kernel.hpp"
-#include "graph/inference.hpp"
 #include "kernels/dispatch.hpp"
 #include "unit/cpu/long_cases.hpp"
 #include "unit/cpu/run_node.hpp"
@@ -48,13 +46,7 @@ void OnFault(int number, siginfo_t* info, void* context) {
   signal(number, SIG_DFL);
 }
 
-struct Case {
-  std::string name;  // of the operator, and what is particular
-  PrimitiveBuilder node;
-  std::vector<Tensor> inputs;
-  size_t outputs = 1;
-  size_t filled = 0;  // the output that is large
-};
+using Case = LongCase;
 
 // Memory for the outputs: the large one is the trap.
 class TrapAllocator final : public OutputAllocator {
@@ -103,44 +95,14 @@ class LongOutputs : public testing::TestWithParam<Case> {
 
 TEST_P(LongOutputs, R173_AreNotFilledAfterTheRunHasEnded) {
   const Case& one = GetParam();
-  Graph graph;
-  Node& node = graph.nodes.emplace_back();
-  node.primitive = one.node.Finish();
-  std::vector<ValueType> types;
-  std::vector<Tensor> known;
-  constexpr size_t kSmall = 1 << 20;
-  for (const Tensor& input : one.inputs) {
-    types.push_back({input.dtype(), true, input.shape()});
-    known.push_back(input.byte_size() <= kSmall ? input : Tensor());
-    node.inputs.push_back(input.empty() ? kNone : graph.AddValue("", types.back()));
-  }
-  for (size_t i = 0; i < one.outputs; ++i) node.outputs.push_back(graph.AddValue(""));
-  InferenceContext context(node, types, known);
-  ASSERT_TRUE(InferNode(context).ok()) << InferNode(context).ToString();
-  for (size_t i = 0; i < one.outputs; ++i) graph.values[node.outputs[i]].type = context.outputs()[i];
-  const KernelResult kernel = MakeKernel({node, graph});
-  ASSERT_TRUE(kernel.ok()) << kernel.status().ToString();
-
-  std::vector<deputy_tensor> input_views(one.inputs.size()), output_views(one.outputs);
-  std::vector<const deputy_tensor*> inputs;
-  std::vector<deputy_tensor*> outputs;
-  for (size_t i = 0; i < one.inputs.size(); ++i) {
-    if (!one.inputs[i].empty()) input_views[i] = AbiTensor(one.inputs[i]);
-    inputs.push_back(one.inputs[i].empty() ? nullptr : &input_views[i]);
-  }
-  TrapAllocator allocator(output_views, one.filled);
-  for (size_t i = 0; i < one.outputs; ++i) {
-    output_views[i].dtype = static_cast<deputy_dtype>(context.outputs()[i].dtype);
-    outputs.push_back(&output_views[i]);
-    if ((*kernel)->allocates_outputs()) continue;
-    ASSERT_TRUE(allocator.Allocate(outputs.back(), context.outputs()[i].dims).ok());
-  }
+  LongKernel kernel;
+  ASSERT_NO_FATAL_FAILURE(kernel.Make(one));
+  TrapAllocator allocator(kernel.output_views(), one.filled);
+  ASSERT_NO_FATAL_FAILURE(kernel.Allocate(allocator));
   trap.cancelled_ns = 0;
-  ThreadPool pool(2);
-  Scratch scratch;
   const CancellationToken token{0, &trap.cancelled_ns};
   const CancellationScope scope(&token);
-  const Status status = (*kernel)->Run({inputs, outputs, pool, scratch, &allocator});
+  const Status status = kernel.Run(allocator);
   ASSERT_NE(trap.cancelled_ns.load(), 0u) << "nothing was written: " << status.ToString();
   EXPECT_GE(allocator.size(), kGigabyte / 2);
   EXPECT_TRUE(scope.stopped()) << status.ToString();

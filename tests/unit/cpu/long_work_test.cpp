@@ -12,8 +12,6 @@
 #include <vector>
 
 #include "base/cancellation.hpp"
-#include "cpu/kernel.hpp"
-#include "graph/inference.hpp"
 #include "unit/cpu/long_cases.hpp"
 #include "unit/cpu/run_node.hpp"
 
@@ -28,12 +26,7 @@ constexpr uint64_t kMostLateNs = 500'000'000;
 #endif
 constexpr const char* kMicrosoft = "com.microsoft";
 
-struct Work {
-  std::string name;  // of the operator, and what is particular
-  PrimitiveBuilder node;
-  std::vector<Tensor> inputs;
-  size_t outputs = 1;
-};
+using Work = LongCase;
 
 uint64_t ProcessorNs() {
   timespec now{};
@@ -64,44 +57,14 @@ class LazyAllocator final : public OutputAllocator {
 class LongWork : public testing::TestWithParam<Work> {};
 
 void ExpectToEndWithTheRun(const Work& one) {
-  Graph graph;
-  Node& node = graph.nodes.emplace_back();
-  node.primitive = one.node.Finish();
-  std::vector<ValueType> types;
-  std::vector<Tensor> known;
-  constexpr size_t kSmall = 1 << 20;
-  for (const Tensor& input : one.inputs) {
-    types.push_back({input.dtype(), true, input.shape()});
-    known.push_back(input.byte_size() <= kSmall ? input : Tensor());
-    node.inputs.push_back(input.empty() ? kNone : graph.AddValue("", types.back()));
-  }
-  for (size_t i = 0; i < one.outputs; ++i) node.outputs.push_back(graph.AddValue(""));
-  InferenceContext context(node, types, known);
-  ASSERT_TRUE(InferNode(context).ok()) << InferNode(context).ToString();
-  for (size_t i = 0; i < one.outputs; ++i) graph.values[node.outputs[i]].type = context.outputs()[i];
-  const KernelResult kernel = MakeKernel({node, graph});
-  ASSERT_TRUE(kernel.ok()) << kernel.status().ToString();
-
-  std::vector<deputy_tensor> input_views(one.inputs.size()), output_views(one.outputs);
-  std::vector<const deputy_tensor*> inputs;
-  std::vector<deputy_tensor*> outputs;
-  for (size_t i = 0; i < one.inputs.size(); ++i) {
-    if (!one.inputs[i].empty()) input_views[i] = AbiTensor(one.inputs[i]);
-    inputs.push_back(one.inputs[i].empty() ? nullptr : &input_views[i]);
-  }
+  LongKernel kernel;
+  ASSERT_NO_FATAL_FAILURE(kernel.Make(one));
   LazyAllocator allocator;
-  for (size_t i = 0; i < one.outputs; ++i) {
-    output_views[i].dtype = static_cast<deputy_dtype>(context.outputs()[i].dtype);
-    outputs.push_back(&output_views[i]);
-    if ((*kernel)->allocates_outputs()) continue;
-    ASSERT_TRUE(allocator.Allocate(outputs.back(), context.outputs()[i].dims).ok());
-  }
-  ThreadPool pool(2);
-  Scratch scratch;
+  ASSERT_NO_FATAL_FAILURE(kernel.Allocate(allocator));
   const uint64_t before = ProcessorNs();
   const CancellationToken token{NowNs() + kLimitNs};
   const CancellationScope scope(&token);
-  const Status status = (*kernel)->Run({inputs, outputs, pool, scratch, &allocator});
+  const Status status = kernel.Run(allocator);
   EXPECT_TRUE(scope.stopped()) << "the work is too short for a test: " << status.ToString();
   EXPECT_LE(ProcessorNs() - before, 2 * kLimitNs + kMostLateNs);
 }

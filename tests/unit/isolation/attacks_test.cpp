@@ -14,7 +14,6 @@
 #include <regex>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/log.hpp"
@@ -22,6 +21,7 @@
 #include "support/every_call.hpp"
 #include "support/process_state.hpp"
 #include "support/sent_messages.hpp"
+#include "support/waiting.hpp"
 #include "unit/isolation/support.hpp"
 
 namespace deputy::host::testing {
@@ -74,13 +74,10 @@ uint64_t PeakKilobytes() {
 
 // What is left of a process is freed a moment after the last of its threads is joined.
 bool IsAsBefore(const ProcessState& before, ProcessState& now) {
-  for (int i = 0; i < 500; ++i) {
+  return Eventually([&] {
     now = StateOfThisProcess();
-    if (now.descriptors == before.descriptors && now.threads == before.threads && now.children == before.children)
-      return true;
-    std::this_thread::sleep_for(milliseconds(10));
-  }
-  return false;
+    return now.descriptors == before.descriptors && now.threads == before.threads && now.children == before.children;
+  });
 }
 
 struct Attacked {

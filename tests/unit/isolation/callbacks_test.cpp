@@ -11,14 +11,15 @@
 #include <set>
 #include <sstream>
 #include <string>
-#include <thread>
 
 #include "base/cancellation.hpp"
 #include "base/log.hpp"
 #include "graph/inference.hpp"
 #include "partition/helpers.hpp"
 #include "plugin/discovery/registry.hpp"
+#include "support/process_state.hpp"
 #include "support/test_graph.hpp"
+#include "support/waiting.hpp"
 #include "unit/isolation/support.hpp"
 
 namespace deputy::host::testing {
@@ -116,22 +117,17 @@ struct Tensors {
 // Ends a run by the function `cancel` of its delegate.
 void CancelRun(ExecutionContext& context, Tensors& tensors) {
   std::atomic<uint64_t> when{0};
-  std::atomic<bool> ended{false};
   CancelHook hook;
   const CancellationToken token{0, &when, &hook};
   RunArgs args = tensors.args();
   args.cancellation = &token;
   args.hints.power_level = 3;  // it waits for its end
-  std::thread canceller([&] {
-    while (!ended) {
-      when = 1;
-      hook.Call();
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+  const Canceller canceller([&, run = gettid()] {
+    if (!IsAsleep(run)) return;  // the plugin does not wait yet
+    when = 1;
+    hook.Call();
   });
   EXPECT_EQ(context.Execute(args).code(), StatusCode::kCancelled);
-  ended = true;
-  canceller.join();
 }
 
 void UseContext(ExecutionContext& context) {

@@ -4,12 +4,17 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
+
+#include "support/process_state.hpp"
+#include "support/waiting.hpp"
 
 namespace deputy::host::testing {
 namespace {
@@ -32,10 +37,12 @@ TEST(Bell, IsNotMissedBetweenTheLookAndTheSleep) {
 
 TEST(Bell, WakesAThreadThatSleeps) {
   Bell bell{};
+  std::atomic<pid_t> thread{0};
   std::thread waits([&] {
+    thread = gettid();
     for (const uint32_t seen = 0; bell.count() == seen;) bell.Sleep(seen, seconds(60));
   });
-  std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_TRUE(Eventually([&] { return IsAsleep(thread.load()); }));
   const Clock::time_point begin = Clock::now();
   bell.Ring();
   waits.join();
@@ -117,8 +124,8 @@ class ChannelTest : public ::testing::TestWithParam<int> {
   }
   // `then` in another thread, while the host waits without a limit or, with `limit`, until it is over.
   Transfer ReceiveWhile(const std::function<void()>& then, milliseconds limit = milliseconds(0)) {
-    std::thread worker([&] {
-      std::this_thread::sleep_for(milliseconds(10));
+    std::thread worker([&, host = gettid()] {
+      EXPECT_TRUE(Eventually([&] { return IsAsleep(host); }));
       then();
     });
     const Transfer got = channel_->Receive(frame_, limit.count() == 0 ? TimeLimit() : TimeLimit::Within(limit));

@@ -7,28 +7,17 @@
 #include <sys/wait.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdio>
-#include <functional>
+#include <string_view>
 #include <thread>
 
 #include "plugin/discovery/registry.hpp"
 #include "support/process_state.hpp"
+#include "support/waiting.hpp"
 #include "unit/isolation/plugged.hpp"
 
 namespace deputy::host::testing {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-bool Eventually(const std::function<bool()>& condition) {
-  const Clock::time_point limit = Clock::now() + std::chrono::seconds(20);
-  while (Clock::now() < limit) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return condition();
-}
 
 class RemotePluginTest : public ::testing::Test {
  protected:
@@ -142,7 +131,30 @@ TEST_F(CollectedWorkers, R180_ACrashIsAFaultOfThePlugin) {
   EXPECT_EQ(remote_->link().OwnFault(), "was ended by SIGABRT");
 }
 
+// Counts the runs that the plugin says in its log to have begun.
+class BegunRuns {
+ public:
+  BegunRuns() {
+    SetLogSink([this](LogLevel, std::string_view, std::string_view message) {
+      if (message.find("deputy_delegate.execute ") != std::string_view::npos) ++count_;
+    });
+    SetLogLevel(LogLevel::kInfo);
+  }
+  ~BegunRuns() {
+    SetLogLevel(LogLevel::kOff);
+    SetLogSink(nullptr);
+  }
+  BegunRuns(const BegunRuns&) = delete;
+  BegunRuns& operator=(const BegunRuns&) = delete;
+
+  size_t count() const { return count_; }
+
+ private:
+  std::atomic<size_t> count_{0};
+};
+
 TEST_F(RemotePluginTest, WorkerThatIsKilledEndsAllCallsInProgress) {
+  const BegunRuns begun;
   std::vector<Failed> failed(4);
   std::vector<deputy_context*> contexts(4, nullptr);
   std::vector<std::thread> runs;
@@ -155,7 +167,7 @@ TEST_F(RemotePluginTest, WorkerThatIsKilledEndsAllCallsInProgress) {
   }
   const std::vector<pid_t> workers = ChildProcesses();
   ASSERT_EQ(workers.size(), 1u);
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_TRUE(Eventually([&] { return begun.count() == failed.size(); }));
   kill(workers.front(), SIGKILL);
   for (std::thread& run : runs) run.join();
   for (const Failed& one : failed) {

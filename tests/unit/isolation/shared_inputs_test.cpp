@@ -13,6 +13,8 @@
 
 #include "plugin/discovery/registry.hpp"
 #include "support/process_state.hpp"
+#include "support/waiting.hpp"
+#include "support/worker_killer.hpp"
 #include "unit/isolation/plugged.hpp"
 
 namespace deputy::host::testing {
@@ -98,9 +100,7 @@ TEST_F(SharedInputs, AreUnmappedWhenTheHostFreesThem) {
     EXPECT_TRUE(RunsOn(values.get()));
     values.reset();
   }
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (Mappings().size() != 1 && std::chrono::steady_clock::now() < limit)
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  (void)Eventually([&] { return Mappings().size() == 1; });
   EXPECT_EQ(Mappings(), std::vector<std::string>{"rw-s"});
 }
 
@@ -139,11 +139,7 @@ TEST_F(SharedInputs, WorkerThatIsKilledAtAnyMomentIsALostDevice) {
       RemotePluginOptions options;
       options.spin = std::chrono::microseconds(spin);
       Start(options);
-      const pid_t worker = ChildProcesses().front();
-      std::thread kills([worker, after = random() % 3000] {
-        std::this_thread::sleep_for(std::chrono::microseconds(after));
-        kill(worker, SIGKILL);
-      });
+      const WorkerKiller killer(std::chrono::microseconds(random() % 3000));
       Failed failed;
       std::vector<float> values;
       for (float run = 1; failed.code == DEPUTY_OK; ++run) {
@@ -153,7 +149,6 @@ TEST_F(SharedInputs, WorkerThatIsKilledAtAnyMomentIsALostDevice) {
           EXPECT_EQ(values, std::vector<float>(4, 2 * run));
         }
       }
-      kills.join();
       EXPECT_EQ(failed.code, DEPUTY_DEVICE_LOST);
       EXPECT_EQ(failed.message, "its worker process was ended by SIGKILL");
     }

@@ -1,12 +1,12 @@
-// The search among delegates whose runs take known times by the clock of the test: they compute nothing but move it on.
+// The search among delegates whose runs take known times by the clock of the test: they compute nothing but turn it.
 #include "measure/search.hpp"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <thread>
 
 #include "plan/make_plan.hpp"
+#include "support/test_clock.hpp"
 #include "support/test_delegate.hpp"
 #include "support/test_graph.hpp"
 
@@ -21,19 +21,12 @@ class SearchTest : public testing::Test {
     slow_->execute = Waiting(2000);
     cpu_->execute = Waiting(500);
     settings_.budget_ns = 5'000'000'000;
-    settings_.now = [this] { return now_ns_; };
   }
   std::function<Status(const RunArgs&)> Waiting(uint64_t us) {
     return [this, us](const RunArgs&) {
-      if (sleeps_) std::this_thread::sleep_for(std::chrono::microseconds(us));
-      now_ns_ += us * 1000;
+      clock_.Turn(std::chrono::microseconds(us));
       return Status();
     };
-  }
-  // For tests of the times of steps, which executions take themselves.
-  void SleepInPlaceOfMovingTheClock() {
-    sleeps_ = true;
-    settings_.now = NowNs;
   }
   Result<SearchResult> Search(std::vector<std::shared_ptr<Delegate>> delegates) {
     delegates_ = std::move(delegates);
@@ -57,8 +50,7 @@ class SearchTest : public testing::Test {
     return owners;
   }
 
-  uint64_t now_ns_ = NowNs();
-  bool sleeps_ = false;
+  TestClock clock_;
   TestGraph graph_{{DType::kFloat32, true, {4}}};
   std::shared_ptr<TestDelegate> fast_ = std::make_shared<TestDelegate>("fast", std::set<std::string>{"*"});
   std::shared_ptr<TestDelegate> slow_ = std::make_shared<TestDelegate>("slow", std::set<std::string>{"*"});
@@ -133,7 +125,6 @@ TEST_F(SearchTest, NodesThatADelegateDoesNotSupportAreNotDecided) {
 }
 
 TEST_F(SearchTest, TheTimesOfNodesAreCostsOfTheirDelegates) {
-  SleepInPlaceOfMovingTheClock();
   slow_->execute = Waiting(20'000);
   const Result<SearchResult> found = Search({slow_});
   ASSERT_TRUE(found.ok());
@@ -145,7 +136,6 @@ TEST_F(SearchTest, TheTimesOfNodesAreCostsOfTheirDelegates) {
 }
 
 TEST_F(SearchTest, EachPartitionGoesWhereItIsFastest) {
-  SleepInPlaceOfMovingTheClock();
   cpu_->execute = Waiting(2000);
   // Two partitions of one delegate around a node that it does not support; one of them is slow.
   fast_->verdict = [](const Node& node) {

@@ -3,14 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <thread>
 
 #include "base/cancellation.hpp"
+#include "support/test_clock.hpp"
 
 namespace deputy::host {
 namespace {
 
-void SleepFor(uint64_t ns) { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); }
+constexpr std::chrono::nanoseconds kFirstBackOff(DelegateHealth::kFirstBackOffNs);
 
 TEST(DelegateHealth, TwoFailuresAreNotEnough) {
   DelegateHealth health;
@@ -30,9 +30,12 @@ TEST(DelegateHealth, TheThirdFailureOpensTheBreaker) {
 }
 
 TEST(DelegateHealth, OneCallerIsLetThroughAfterTheBackOff) {
+  TestClock clock;
   DelegateHealth health;
   for (int i = 0; i < 3; ++i) (void)health.DeviceFailed();
-  SleepFor(DelegateHealth::kFirstBackOffNs * 11 / 10);
+  clock.Turn(kFirstBackOff - std::chrono::nanoseconds(1));
+  EXPECT_FALSE(health.Admits());
+  clock.Turn(std::chrono::nanoseconds(1));
   EXPECT_TRUE(health.Admits());
   EXPECT_FALSE(health.Admits()) << "the trial is under way";
   health.Succeeded();
@@ -42,19 +45,21 @@ TEST(DelegateHealth, OneCallerIsLetThroughAfterTheBackOff) {
 }
 
 TEST(DelegateHealth, AFailedTrialDoublesTheBackOff) {
+  TestClock clock;
   DelegateHealth health;
   for (int i = 0; i < 3; ++i) (void)health.DeviceFailed();
   const uint64_t first = health.open_until_ns();
-  SleepFor(DelegateHealth::kFirstBackOffNs * 11 / 10);
+  clock.Turn(kFirstBackOff);
   ASSERT_TRUE(health.Admits());
   EXPECT_TRUE(health.DeviceFailed());
-  EXPECT_GE(health.open_until_ns(), first + 2 * DelegateHealth::kFirstBackOffNs);
+  EXPECT_EQ(health.open_until_ns(), first + 2 * DelegateHealth::kFirstBackOffNs);
 }
 
 TEST(DelegateHealth, TheBackOffHasALimit) {
+  const TestClock clock;
   DelegateHealth health;
   for (int i = 0; i < 20; ++i) (void)health.DeviceFailed();
-  EXPECT_LE(health.open_until_ns(), NowNs() + DelegateHealth::kLongestBackOffNs);
+  EXPECT_EQ(health.open_until_ns(), NowNs() + DelegateHealth::kLongestBackOffNs);
 }
 
 TEST(StepHealth, ADemotedStepIsNotRunByItsOwner) {

@@ -1,8 +1,6 @@
 // A sound plugin whose every function calls every function of the host first: on the thread of the call, and on one of
 // its own. A line of the log says how they were answered: "right in deputy_delegate.open: deputy_host.log ...". One of
 // its delegates proposes partitions, the other names groups.
-#include <time.h>
-
 #include <atomic>
 #include <cstring>
 #include <map>
@@ -103,12 +101,14 @@ deputy_status* Initialize(const deputy_plugin*, const deputy_host* host) {
 void End(const deputy_plugin*) { plugin_host = nullptr; }
 
 deputy_status* RunOrWait(deputy_context* context, const deputy_run_args* args) {
-  const timespec moment{0, 1000000};
   if (args->power_level != kWaitsForCancel) return Execute(context, args);
-  while (cancelled_run != args->run) nanosleep(&moment, nullptr);
+  for (uint64_t last = cancelled_run; last != args->run; last = cancelled_run) cancelled_run.wait(last);
   return Fail(context->executable->instance->host, DEPUTY_CANCELLED, DEPUTY_NO_NODE, "cancelled");
 }
-void Cancel(deputy_context*, uint64_t run) { cancelled_run = run; }
+void Cancel(deputy_context*, uint64_t run) {
+  cancelled_run = run;
+  cancelled_run.notify_all();
+}
 uint64_t ScratchSize(deputy_context*) { return 64; }
 
 // Every Relu is a claim of its own.
