@@ -32,6 +32,24 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+size_t AllowedDistance(std::string_view a, std::string_view b) { return (std::max(a.size(), b.size()) + 1) / 3; }
+
+// Names of several parts, such as 'sim_npu': a mistyped part is near the right one, and another word is not.
+bool PartsAreNear(std::string_view a, std::string_view b) {
+  constexpr std::string_view kSeparators = "_-./ ";
+  if (std::count_if(a.begin(), a.end(), [&](char c) { return kSeparators.find(c) != std::string_view::npos; }) !=
+      std::count_if(b.begin(), b.end(), [&](char c) { return kSeparators.find(c) != std::string_view::npos; }))
+    return true;
+  while (!a.empty() || !b.empty()) {
+    const std::string_view part = a.substr(0, a.find_first_of(kSeparators));
+    const std::string_view other = b.substr(0, b.find_first_of(kSeparators));
+    if (EditDistance(part, other) > std::max<size_t>(1, AllowedDistance(part, other))) return false;
+    a.remove_prefix(std::min(a.size(), part.size() + 1));
+    b.remove_prefix(std::min(b.size(), other.size() + 1));
+  }
+  return true;
+}
+
 bool BeginsWith(std::string_view word, std::string_view prefix) {
   return word.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), word.begin(), SameLetter);
 }
@@ -43,9 +61,9 @@ std::string Nearest(std::string_view word, std::span<const Text> candidates) {
   size_t best_distance = 0;
   for (const std::string_view candidate : candidates) {
     if (candidate.empty() || candidate.size() > kLongestWord) continue;
-    const size_t allowed = (std::max(word.size(), candidate.size()) + 1) / 3;
     const size_t distance = EditDistance(word, candidate);
-    if (distance > allowed || distance >= candidate.size()) continue;
+    if (distance > AllowedDistance(word, candidate) || distance >= candidate.size()) continue;
+    if (!PartsAreNear(word, candidate)) continue;
     if (best.empty() || distance < best_distance) {
       best = candidate;
       best_distance = distance;

@@ -48,6 +48,13 @@ std::string Summary(const CacheListing& listing) {
                      CountsByKind(listing));
 }
 
+// "sim_npu 0.2.0, device 0": the delegate with the version of its plugin, or the plugin alone.
+std::string MakerText(const CacheEntry& entry) {
+  std::string text = entry.delegate.empty() ? entry.plugin : entry.delegate;
+  if (!text.empty() && !entry.plugin_version.empty()) text += " " + entry.plugin_version;
+  return entry.device.empty() ? text : fmt::format("{}, device {}", text, entry.device);
+}
+
 int List(const CacheOptions& options, const CacheListing& listing) {
   if (options.json) {
     PrintJson(ToJson(listing));
@@ -61,19 +68,25 @@ int List(const CacheOptions& options, const CacheListing& listing) {
   Print("folder  {}\n", listing.folder);
   if (!listing.entries.empty()) {
     Table table({{"kind"},
-                 {"key"},
+                 {"key", Align::kLeft, Fit::kMiddle, 3},
                  {"size", Align::kRight},
                  {"used", Align::kRight, Fit::kMiddle, 1},
+                 {"model"},
+                 {"made by"},
                  {"text", Align::kLeft, Fit::kMiddle, 2},
                  {"problem", Align::kLeft, Fit::kWrap}});
     const auto now = std::chrono::system_clock::now();
     for (const CacheEntry& entry : listing.entries)
       table.AddRow({entry.kind, entry.key.substr(0, kKeyDigits), BytesText(entry.bytes),
-                    AgeText(std::chrono::duration_cast<std::chrono::seconds>(now - entry.last_use)), entry.text,
-                    entry.problem});
+                    AgeText(std::chrono::duration_cast<std::chrono::seconds>(now - entry.last_use)), entry.model,
+                    MakerText(entry), entry.kind == "probe" && !entry.plugin.empty() ? "" : entry.text,
+                    entry.stale.empty() ? entry.problem : "stale: " + entry.stale});
     Print("\n{}\n", table.Text(terminal, ""));
   }
-  Print("{}; limit {}\n", Summary(listing), BytesText(listing.max_bytes));
+  const auto stale = std::count_if(listing.entries.begin(), listing.entries.end(),
+                                   [](const CacheEntry& entry) { return !entry.stale.empty(); });
+  Print("{}; limit {}{}\n", Summary(listing), BytesText(listing.max_bytes),
+        stale == 0 ? "" : fmt::format("; {} stale", stale));
   return kDone;
 }
 

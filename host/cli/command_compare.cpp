@@ -156,9 +156,10 @@ bool LoadAll(const CompareOptions& options, std::vector<Candidate>& candidates, 
   return true;
 }
 
-void CompareOutputs(const Candidate& reference, Candidate& candidate, const ToleranceFlags& tolerance,
-                    const ModelTraits& traits) {
+// With the tolerance for the delegates that have nodes of the candidate.
+Status CompareOutputs(const Candidate& reference, Candidate& candidate, const ToleranceFlags& tolerance) {
   const std::vector<TensorInfo>& infos = reference.model.outputs();
+  DEPUTY_ASSIGN_OR_RETURN(const ModelTraits traits, candidate.session.Traits());
   candidate.results.resize(infos.size());
   for (size_t i = 0; i < infos.size(); ++i) {
     const Comparison comparison = CompareTensors(candidate.outputs[i], reference.outputs[i],
@@ -167,6 +168,7 @@ void CompareOutputs(const Candidate& reference, Candidate& candidate, const Tole
     result.max_difference = std::max(result.max_difference, comparison.max_difference);
     if (!comparison.ok && result.mismatch.empty()) result.mismatch = DescribeMismatch(comparison);
   }
+  return {};
 }
 
 // Runs all candidates in turns, so that what else the machine does meets them alike. Outputs are compared after each
@@ -174,7 +176,7 @@ void CompareOutputs(const Candidate& reference, Candidate& candidate, const Tole
 Status RunInTurns(const CompareOptions& options, const std::vector<Tensor>& inputs,
                   std::vector<Candidate>& candidates) {
   Candidate& reference = candidates.front();
-  ModelTraits traits;
+  bool draws = false;
   for (uint32_t done = 0; done < options.runs; done += kRunsInARow) {
     const uint32_t timed = std::min(kRunsInARow, options.runs - done);
     for (Candidate& candidate : candidates) {
@@ -187,12 +189,10 @@ Status RunInTurns(const CompareOptions& options, const std::vector<Tensor>& inpu
         if (i >= untimed) candidate.run_ns.push_back(watch.Lap());
       }
       if (&candidate == &reference) {
-        if (done == 0) {
-          DEPUTY_ASSIGN_OR_RETURN(const PlacementReport placement, reference.session.Placement());
-          traits = TraitsOf(placement);
-        }
-      } else if (traits.drawing.empty()) {
-        CompareOutputs(reference, candidate, options.tolerance, traits);
+        DEPUTY_ASSIGN_OR_RETURN(const ModelTraits traits, reference.session.Traits());
+        draws = !traits.drawing.empty();
+      } else if (!draws) {
+        DEPUTY_RETURN_IF_ERROR(CompareOutputs(reference, candidate, options.tolerance));
       }
     }
   }
@@ -231,7 +231,7 @@ double RatioTo(const Candidate& reference, const Candidate& candidate) {
 std::string WrongText(const PartitionVerification& wrong) {
   if (wrong.partition.empty()) return "no partition differs by itself";
   if (wrong.wrong_nodes.empty()) return fmt::format("first wrong: the whole of {}", wrong.partition);
-  return fmt::format("first wrong: {} in {}", Joined(wrong.wrong_nodes.front(), " with "), wrong.partition);
+  return fmt::format("first wrong: {} in {}", WrongNodesText(wrong, wrong.wrong_nodes.front()), wrong.partition);
 }
 
 Json JsonOf(const CompareOptions& options, const std::vector<Candidate>& candidates) {
@@ -289,12 +289,14 @@ void PrintReport(const std::vector<Candidate>& candidates, const Terminal& termi
   for (const Candidate& candidate : candidates) {
     if (candidate.matches()) continue;
     Print("\n  {}\n", candidate.name);
+    const auto line = [&](const Shown& text) { Print("{}", Paragraph(terminal, "    ", text)); };
     for (size_t i = 0; i < candidate.results.size(); ++i)
       if (!candidate.results[i].mismatch.empty())
-        Print("    output '{}': {}\n", candidate.model.outputs()[i].name, candidate.results[i].mismatch);
-    Print("    {}\n", WrongText(candidate.wrong));
-    Print("    where a delegate computes with fewer bits: --rtol, --atol-scale\n");
+        line(Show("output '{}': {}", candidate.model.outputs()[i].name, candidate.results[i].mismatch));
+    line(WrongText(candidate.wrong));
   }
+  if (std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) { return !c.matches(); }))
+    Print("\n{}", Paragraph(terminal, "", kToleranceHint));
   const Candidate& fastest = FastestOf(candidates);
   Print("\nfastest: {}", fastest.name);
   if (&fastest != &reference) Print(", {:.2f} of the CPU's time", RatioTo(reference, fastest));
@@ -302,6 +304,7 @@ void PrintReport(const std::vector<Candidate>& candidates, const Terminal& termi
 }
 
 int RunCompare(const CompareOptions& options) {
+  PrintLogOnce();  // the configurations have the same plugins and the same warnings
   int exit_status = kDone;
   std::vector<Candidate> candidates = CandidatesOf(options, exit_status);
   if (candidates.empty()) return exit_status;

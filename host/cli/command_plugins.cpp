@@ -46,9 +46,9 @@ void PrintDelegate(const PluginReport& plugin, const PluginDelegateReport& deleg
     line(Show("not available{}{}", delegate.unavailable.empty() ? "" : ": ", delegate.unavailable));
   if (!delegate.options.empty()) {
     Table table({{"option"},
-                 {"type", Align::kLeft, Fit::kMiddle, 1},
+                 {"type", Align::kLeft, Fit::kMiddle, 3},
                  {"default", Align::kLeft, Fit::kMiddle, 2},
-                 {"range", Align::kLeft, Fit::kWrap, 3},
+                 {"range", Align::kLeft, Fit::kWrap, 1},
                  {"meaning", Align::kLeft, Fit::kWrap}});
     for (const OptionReport& option : delegate.options)
       table.AddRow({option.name, option.type, option.default_value, OptionRange(option),

@@ -6,11 +6,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/command.hpp"
@@ -30,18 +27,6 @@ struct TestCaseOptions {
   CaseOptions cases;
   bool json = false;
 };
-
-// Suppresses the placement lines, which would hide the results. Warnings are printed once each.
-void KeepOnlyWarnings() {
-  SetLogSink([lock = std::make_shared<std::mutex>(), said = std::make_shared<std::set<std::string>>()](
-                 LogLevel level, std::string_view source, std::string_view message) {
-    if (level < LogLevel::kWarning) return;
-    const std::lock_guard guard(*lock);
-    const std::string line = source == "host" ? std::string(message) : fmt::format("{}: {}", source, message);
-    if (!said->insert(line).second) return;
-    PrintMessage(level, source, message);
-  });
-}
 
 // "npu0 12/14 nodes": the first delegate's share, where there is more than the CPU.
 std::string Share(const CaseResult& result) {
@@ -74,7 +59,7 @@ int RunTestCase(const TestCaseOptions& options) {
     std::error_code error;
     if (!std::filesystem::exists(folder, error)) return FailUsage(folder + ": no such directory");
   }
-  KeepOnlyWarnings();
+  PrintLogOnce(LogLevel::kWarning);  // lines about placements would hide the results
   int exit_status = kDone;
   const std::optional<Context> context = options.context.Open(exit_status);
   if (!context) return exit_status;

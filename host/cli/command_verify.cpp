@@ -14,6 +14,7 @@
 #include "cli/measured_run.hpp"
 #include "cli/model_inputs.hpp"
 #include "cli/output_compare.hpp"
+#include "cli/placement_text.hpp"
 #include "cli/quantity.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
@@ -32,30 +33,33 @@ struct VerifyCommandOptions {
   bool json = false;
 };
 
-std::string GroupText(const std::vector<std::string>& group) {
-  std::string text;
-  for (const std::string& node : group) text += (text.empty() ? "" : " with ") + node;
-  return text;
+size_t CountWrong(const std::vector<PartitionVerification>& partitions) {
+  return static_cast<size_t>(std::count_if(
+      partitions.begin(), partitions.end(),
+      [](const PartitionVerification& partition) { return partition.result == VerificationResult::kWrong; }));
 }
 
 void PrintReport(const std::vector<PartitionVerification>& partitions, const Terminal& terminal) {
   Table table({{"partition"},
                {"nodes", Align::kRight, Fit::kMiddle, 1},
+               {"operators", Align::kLeft, Fit::kList, 2},
                {"result"},
-               {"max |d|", Align::kRight, Fit::kMiddle, 2},
+               {"max |d|", Align::kRight, Fit::kMiddle, 3},
                {"detail", Align::kLeft, Fit::kWrap}});
   for (const PartitionVerification& partition : partitions) {
-    table.AddRow({partition.partition, CountText(partition.nodes.size()), VerificationText(partition.result),
+    table.AddRow({partition.partition, CountText(partition.nodes.size()), CountedNames(partition.op_types, terminal),
+                  VerificationText(partition.result),
                   partition.result == VerificationResult::kNotVerified ? "-" : NumberText(partition.max_difference),
                   partition.detail});
     if (partition.result != VerificationResult::kWrong) continue;
     for (const std::vector<std::string>& group : partition.wrong_nodes)
-      table.AddRow({"", CountText(group.size()), "  wrong", "", GroupText(group)});
+      table.AddRow({"", CountText(group.size()), "", "  wrong", "", WrongNodesText(partition, group)});
     if (partition.wrong_nodes.empty())
-      table.AddRow({"", CountText(partition.nodes.size()), "  wrong", "", "only the whole partition"});
-    for (const std::string& folder : partition.case_folders) table.AddRow({"", "", "", "", "written to " + folder});
+      table.AddRow({"", CountText(partition.nodes.size()), "", "  wrong", "", "only the whole partition"});
+    for (const std::string& folder : partition.case_folders) table.AddRow({"", "", "", "", "", "written to " + folder});
   }
   Print("{}", table.Text(terminal, "  "));
+  if (CountWrong(partitions) != 0) Print("\n{}", Paragraph(terminal, "", kToleranceHint));
 }
 
 Json JsonOf(const std::string& model, const std::vector<PartitionVerification>& partitions) {
@@ -65,6 +69,7 @@ Json JsonOf(const std::string& model, const std::vector<PartitionVerification>& 
                     {"plugin", partition.plugin},
                     {"partition", partition.partition},
                     {"nodes", partition.nodes},
+                    {"operators", partition.op_types},
                     {"result", VerificationText(partition.result)},
                     {"max_difference", partition.max_difference},
                     {"detail", partition.detail},
@@ -87,9 +92,7 @@ int RunVerify(const VerifyCommandOptions& options) {
     PrintReport(*partitions, TerminalOf(stdout));
   }
   if (partitions->empty()) return FailNo("no delegate has a node of the model: nothing was compared");
-  const auto wrong = std::count_if(partitions->begin(), partitions->end(), [](const PartitionVerification& partition) {
-    return partition.result == VerificationResult::kWrong;
-  });
+  const size_t wrong = CountWrong(*partitions);
   if (wrong != 0) return FailNo(fmt::format("{} of {} partitions are wrong", wrong, partitions->size()));
   return kDone;
 }

@@ -322,8 +322,10 @@ void CheckCache(const Context& context, HealthChecks& checks) {
   const Result<CacheListing> listing = context.ListCache(true);
   if (!listing.ok())
     return AddFailure(checks, "cache", listing.status().ToString(), "every start compiles again until it can be used");
+  if (listing->off_by_setting) return AddOk(checks, "cache", "off, by 'cache: {dir: off}': every start compiles again");
   if (listing->folder.empty())
-    return AddWarning(checks, "cache", "off", "every start compiles again; by 'cache: {dir: off}', or HOME is not set");
+    return AddWarning(checks, "cache", "off: neither XDG_CACHE_HOME nor HOME names a folder",
+                      "every start compiles again; set one of them, or 'cache: {dir}'");
   size_t bad = 0;
   for (const CacheEntry& entry : listing->entries)
     bad += entry.state == CacheEntryState::kDamaged || entry.state == CacheEntryState::kUnreadable ? 1 : 0;

@@ -207,7 +207,14 @@ Json ToJson(const CacheListing& listing) {
                      std::chrono::duration_cast<std::chrono::seconds>(entry.last_use.time_since_epoch()).count()},
                     {"text", entry.text},
                     {"state", CacheStateText(entry.state)},
-                    {"problem", entry.problem}});
+                    {"problem", entry.problem},
+                    {"model", entry.model},
+                    {"plugin", entry.plugin},
+                    {"plugin_version", entry.plugin_version},
+                    {"plugin_file", entry.plugin_file},
+                    {"delegate", entry.delegate},
+                    {"device", entry.device},
+                    {"stale", entry.stale}});
   return {{"folder", listing.folder.empty() ? Json() : Json(listing.folder)},
           {"max_bytes", listing.max_bytes},
           {"bytes", TotalBytes(listing)},

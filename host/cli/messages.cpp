@@ -1,6 +1,11 @@
 #include "cli/messages.hpp"
 
+#include <fmt/format.h>
+
 #include <atomic>
+#include <memory>
+#include <mutex>
+#include <set>
 
 #include "cli/terminal.hpp"
 
@@ -28,6 +33,15 @@ void SetVerbosity(Verbosity verbosity) {
 }
 
 Verbosity TheVerbosity() { return the_verbosity; }
+
+void PrintLogOnce(LogLevel least) {
+  SetLogSink([least, lock = std::make_shared<std::mutex>(), said = std::make_shared<std::set<std::string>>()](
+                 LogLevel level, std::string_view source, std::string_view message) {
+    if (level < least) return;
+    const std::lock_guard guard(*lock);
+    if (said->insert(fmt::format("{}: {}", source, message)).second) PrintMessage(level, source, message);
+  });
+}
 
 void PrintMessage(LogLevel level, std::string_view source, std::string_view message) {
   if (the_verbosity == Verbosity::kQuiet && level < LogLevel::kError) return;

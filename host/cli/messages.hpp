@@ -19,6 +19,9 @@ enum class Verbosity {
 void SetVerbosity(Verbosity verbosity);
 Verbosity TheVerbosity();
 
+// From now on the log shows a line once, however often it is logged, and nothing below `least`.
+void PrintLogOnce(LogLevel least = LogLevel::kDebug);
+
 // "warning: npu0: message"; `source` is "host" or the name of a delegate. [any-thread]
 void PrintMessage(LogLevel level, std::string_view source, std::string_view message);
 // A line that is neither an error nor a warning.

@@ -30,10 +30,13 @@ void ToleranceFlags::AddTo(CLI::App& syntax) {
                "Share of elements that may differ by one quantization step [default: 0, for quantized models 1e-2]");
 }
 
-ModelTraits TraitsOf(const PlacementReport& placement) {
-  ModelTraits model;
-  for (const NodeReport& node : placement.nodes) model.Add(node.domain, node.op_type, node.name);
-  return model;
+std::string WrongNodesText(const PartitionVerification& partition, const std::vector<std::string>& group) {
+  std::string text;
+  for (const std::string& name : group) {
+    const auto at = std::find(partition.nodes.begin(), partition.nodes.end(), name) - partition.nodes.begin();
+    text += fmt::format("{}{} ({})", text.empty() ? "" : " with ", name, partition.op_types[static_cast<size_t>(at)]);
+  }
+  return text;
 }
 
 std::string OutputComparer::Compare(const std::string& name, const Tensor& got, const Tensor& want) {

@@ -8,16 +8,22 @@
 
 #include "cli/command.hpp"
 #include "deputy/compare.hpp"
-#include "deputy/placement.hpp"
+#include "deputy/verification.hpp"
 
 namespace deputy::cli {
+
+// For a report of differences.
+inline constexpr const char* kToleranceHint =
+    "for a delegate that computes with fewer bits than its plugin declares: --rtol, --atol-scale, or 'verify' of its "
+    "entry";
 
 // --rtol, --atol, --atol-scale and --outliers. Values that are not given follow from the output and the model.
 struct ToleranceFlags : ToleranceSettings {
   void AddTo(CLI::App& syntax);
 };
 
-ModelTraits TraitsOf(const PlacementReport& placement);
+// "up (Resize) with lateral (Add)": one of the groups of wrong nodes.
+std::string WrongNodesText(const PartitionVerification& partition, const std::vector<std::string>& group);
 
 // Compares outputs one by one and summarizes the results. Both tensors must hold memory; there are no other
 // requirements.

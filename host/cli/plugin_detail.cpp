@@ -40,11 +40,12 @@ Shown OptionsText(const PluginDelegateReport& delegate, const Terminal& terminal
   Shown text = Show("\n  {}\n", terminal.Paint(Paint::kDim, "options"));
   for (const OptionReport& option : delegate.options) {
     const std::string range = OptionRange(option);
-    text += Paragraph(
-        terminal, "    ",
-        Show("{}: {}{}{}, default {}", terminal.Paint(Paint::kBold, option.name), option.type,
-             option.unit.empty() || IsClock(option) ? "" : " in " + option.unit, range.empty() ? "" : ", " + range,
-             option.default_value.empty() ? "none" : option.default_value));
+    text +=
+        Paragraph(terminal, "    ",
+                  Show("{}: {}{}{}, default {}{}", terminal.Paint(Paint::kBold, option.name), option.type,
+                       option.unit.empty() || IsClock(option) ? "" : " in " + option.unit,
+                       range.empty() ? "" : ", " + range, option.default_value.empty() ? "none" : option.default_value,
+                       option.settable ? ", settable between runs" : ""));
     if (!option.help.empty()) text += Paragraph(terminal, "      ", option.help);
   }
   return text;

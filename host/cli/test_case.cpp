@@ -121,16 +121,15 @@ class CaseRun {
     std::vector<ModelValue> outputs;
     const Status status = Predict(inputs, outputs);
     if (!status.ok()) return Stop(Refused(std::move(result_), status));
-    const Result<PlacementReport> placement = session_.Placement();
     result_.nodes.clear();
-    if (placement.ok()) {
-      const ModelTraits traits = TraitsOf(*placement);
-      comparer_.set_model(traits);
-      for (const DelegateReport& delegate : placement->delegates)
+    if (const Result<PlacementReport> shares = session_.DelegateShares(); shares.ok())
+      for (const DelegateReport& delegate : shares->delegates)
         result_.nodes.emplace_back(delegate.name, delegate.nodes);
-      if (!traits.drawing.empty())
+    if (const Result<ModelTraits> traits = session_.Traits(); traits.ok()) {
+      comparer_.set_model(*traits);
+      if (!traits->drawing.empty())
         return Stop(Skip(std::move(result_),
-                         fmt::format("{} generates random numbers: outputs cannot be compared", traits.drawing)));
+                         fmt::format("{} generates random numbers: outputs cannot be compared", traits->drawing)));
     }
     for (size_t i = 0; i < outputs.size(); ++i)
       if (!Compare(DataFile(set, "output", i), model_.outputs()[i], outputs[i])) return false;

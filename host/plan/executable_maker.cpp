@@ -70,7 +70,16 @@ std::shared_ptr<const std::string> ExecutableMaker::Save(const Delegate& delegat
                                                          const BlobMaker& maker) {
   const Result<std::vector<uint8_t>> bytes = executable.Serialize(store_->limit());
   if (bytes.ok()) {
-    std::string why = store_->Save(EntryKind::kBlob, key, maker.compatibility, *bytes);
+    EntryOrigin origin;
+    if (plugins_ != nullptr)
+      if (const auto known = plugins_->find(delegate.name()); known != plugins_->end()) origin = known->second;
+    origin.model = model_;
+    origin.plugin = maker.plugin;
+    origin.version = maker.version;
+    origin.build = maker.build;
+    origin.delegate = maker.delegate;
+    origin.device = maker.device;
+    std::string why = store_->Save(EntryKind::kBlob, key, maker.compatibility, *bytes, origin);
     return why.empty() ? nullptr : Because(std::move(why));
   }
   if (bytes.status().code() == StatusCode::kNotSupported)

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "plan/plan.hpp"
 #include "store/store.hpp"
@@ -19,8 +20,10 @@ struct Made {
 
 class ExecutableMaker {
  public:
-  // `store` may be null.
-  explicit ExecutableMaker(Store* store) : store_(store) {}
+  // `store` may be null. `model` and `plugins`, by the name of the delegate, are for the listing of the store.
+  explicit ExecutableMaker(Store* store, std::string model = {},
+                           const std::map<std::string, EntryOrigin>* plugins = nullptr)
+      : store_(store), model_(std::move(model)), plugins_(plugins) {}
 
   // Consumes the claim of the partition, also on failure. A failure is that of compiling.
   Result<Made> Make(Delegate& delegate, const GraphView& view, const PartitionSpec& partition);
@@ -40,6 +43,8 @@ class ExecutableMaker {
                                           const PartitionSpec& partition, const Digest& key, const BlobMaker& maker);
 
   Store* store_;
+  const std::string model_;
+  const std::map<std::string, EntryOrigin>* const plugins_;
   std::map<const Delegate*, Source> sources_;
 };
 

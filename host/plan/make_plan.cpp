@@ -27,7 +27,10 @@ using Compiled = std::map<CompiledKey, Made>;
 class Compiler {
  public:
   Compiler(Delegates delegates, PlacementOptions options, const PlanSources& sources)
-      : delegates_(delegates), options_(std::move(options)), sources_(sources), maker_(sources.store) {
+      : delegates_(delegates),
+        options_(std::move(options)),
+        sources_(sources),
+        maker_(sources.store, sources.model, sources.plugins) {
     for (const std::shared_ptr<Delegate>& delegate : delegates) raw_.push_back(delegate.get());
   }
 
@@ -193,7 +196,7 @@ Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph,
                                              std::span<const std::shared_ptr<Delegate>> delegates,
                                              PlacementOptions options, const PlanSources& sources) {
   if (sources.sibling != nullptr) {
-    ExecutableMaker maker(sources.store);
+    ExecutableMaker maker(sources.store, sources.model, sources.plugins);
     if (std::shared_ptr<const Plan> plan = RespecializePlan(graph, delegates, options, sources, maker)) return plan;
   }
   return Compiler(delegates, std::move(options), sources).Run(std::move(graph), /*top_level=*/true);

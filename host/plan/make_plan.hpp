@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "plan/health.hpp"
@@ -41,6 +42,9 @@ struct PlanSources {
   VerdictSources verdicts = {};
   std::function<void(const CompileProgress&)> progress = {};  // may be empty
   size_t weight_limit = SIZE_MAX;                             // of the weight_bytes of a plan and its branches
+  // For the listing of the store: the name of the model; files and libraries of plugins, by the delegate's name.
+  std::string model = {};
+  const std::map<std::string, EntryOrigin>* plugins = nullptr;
 };
 
 // Places and compiles. A delegate that refuses a partition at compile loses its nodes to the next in order; every such

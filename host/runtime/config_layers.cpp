@@ -85,6 +85,14 @@ Judgement JudgementOf(const fs::path& file) {
   return is_installed ? OfInstallation() : Judgement();
 }
 
+void AddPath(const std::string& path, ConfigLoader& loader) {
+  if (Exists(path) || !IsPlainName(path) || ShippedConfigFile(path).empty())
+    return loader.AddFileWithDropIns(path, JudgementOf(path));
+  loader.AddUnreadable(path, fmt::format("does not exist; the shipped configuration of this name is read by "
+                                         "Context::FromLayers({{.files = {{\"{}\"}}}})",
+                                         path));
+}
+
 void AddNamed(const std::string& named, ConfigLoader& loader) {
   loader.SetElsewhere(ShippedWith);
   if (std::string shipped = IsPlainName(named) ? ShippedConfigFile(named) : ""; !shipped.empty())

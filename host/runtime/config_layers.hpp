@@ -13,6 +13,8 @@ namespace deputy::host {
 
 // How strictly a configuration is judged: whether it is one of the installation.
 Judgement JudgementOf(const std::filesystem::path& file);
+// Adds a configuration by its path. The error for the name of a shipped one, which is no path, says how to read that.
+void AddPath(const std::string& path, ConfigLoader& loader);
 // Adds a configuration by its path or, if it is a shipped one, by its name.
 void AddNamed(const std::string& named, ConfigLoader& loader);
 // For an entry that no layer has: the end of a message that names a shipped configuration which has it; empty if none

@@ -1,6 +1,9 @@
 // deputy::Context: the configuration side of the API.
 #include "deputy/context.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
@@ -16,6 +19,24 @@
 #include "runtime/scan.hpp"
 
 namespace deputy {
+namespace {
+
+// The value of an option that was set while the delegates were open.
+void SetOptionOf(host::Config& config, const std::string& delegate, const std::string& option,
+                 const std::string& value) {
+  const host::Origin origin{fmt::format("api delegates.{}.options.{}", delegate, option), 0, 0};
+  for (host::DelegateConfig& entry : config.delegates.items) {
+    if (*entry.name != delegate) continue;
+    std::vector<host::Named<host::OptionValue>>& options = entry.options.items;
+    const auto known = std::find_if(options.begin(), options.end(), [&](const auto& o) { return o.name == option; });
+    if (known == options.end())
+      options.push_back({option, {{value, false}, origin}, {}});
+    else
+      known->setting = {{value, known->setting.value.quoted}, origin};
+  }
+}
+
+}  // namespace
 
 Result<std::shared_ptr<Context::State>> Context::State::From(host::ConfigLoader& loader) {
   auto state = std::make_shared<State>();
@@ -70,7 +91,7 @@ Result<Context> Context::FromLayers(const ConfigSources& sources) {
 
 Result<Context> Context::FromYaml(const std::string& path, const std::vector<std::string>& settings) {
   host::ConfigLoader loader;
-  if (!path.empty()) loader.AddFileWithDropIns(path, host::JudgementOf(path));
+  if (!path.empty()) host::AddPath(path, loader);
   for (const std::string& setting : settings) loader.AddSetting(setting);
   Context context;
   DEPUTY_ASSIGN_OR_RETURN(context.state_, State::From(loader));
@@ -189,7 +210,11 @@ Result<PluginListing> Context::ListPlugins(const PluginQuery& query) const {
 Status Context::SetOption(const std::string& delegate, const std::string& option, const std::string& value) {
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<host::Engine> engine, state_->Open());
   for (const std::shared_ptr<host::Delegate>& opened : engine->delegates)
-    if (opened->name() == delegate) return opened->SetOption(option, value);
+    if (opened->name() == delegate) {
+      DEPUTY_RETURN_IF_ERROR(opened->SetOption(option, value));
+      engine->KeepOption(delegate, option, value);
+      return {};
+    }
   return host::Error(StatusCode::kNotFound, "there is no delegate '{}'", delegate);
 }
 
@@ -201,7 +226,10 @@ HealthReport Context::Health() const {
 bool Context::MeasuresPlacements() const { return *state_->config.placement.policy == host::Policy::kMeasured; }
 
 std::string Context::ShowConfig(bool plugin_defaults) const {
-  return host::ShowConfig(plugin_defaults ? host::WithPluginDefaults(state_->config) : state_->config);
+  host::Config config = plugin_defaults ? host::WithPluginDefaults(state_->config) : state_->config;
+  if (const std::shared_ptr<host::Engine> engine = state_->opened())
+    for (const auto& [name, value] : engine->set_options()) SetOptionOf(config, name.first, name.second, value);
+  return host::ShowConfig(config);
 }
 
 }  // namespace deputy

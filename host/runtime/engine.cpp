@@ -276,6 +276,7 @@ class EngineBuilder {
     if (!opened.ok()) return AsPluginError(std::move(opened).status(), entry);
     engine_->delegates.push_back(std::move(opened).value());
     engine_->plugin_files.push_back(check.provider->path.string());
+    KeepPlaces(entry, check.provider->path);
     engine_->placement.delegates.push_back(entry.limits);
     RunHandling handling = entry.handling;
     if (entry.verifies_unlisted && !check.provider->path.empty() && !check.provider->listed) handling.first_run = true;
@@ -287,6 +288,16 @@ class EngineBuilder {
                                              : check.provider->manifest           ? check.provider->manifest->computes
                                                                                   : DType::kUndefined;
     return {};
+  }
+
+  // The plugin's file, and the libraries that it was seen to map.
+  void KeepPlaces(const Entry& entry, const std::filesystem::path& path) {
+    EntryOrigin& places = engine_->plugins[entry.name];
+    places.file = path.string();
+    const Result<LoadedPlugin::Expected> file = registry_.FileOf(entry.delegate);
+    if (path.empty() || !file.ok()) return;
+    for (size_t i = file->manifest.files.size(); i < file->parts.size(); ++i)
+      places.libraries.push_back(file->parts[i].path.native());
   }
 
   // A sandbox opens devices of drivers that it knows, and a plugin that needs another one fails without a word of it.

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -52,6 +53,7 @@ struct Engine {
   std::shared_ptr<SharedArenas> arenas;              // memory that worker processes read; null: no delegate has one
   std::vector<std::shared_ptr<Delegate>> delegates;  // in order; the CPU is last
   std::vector<std::string> plugin_files;             // per delegate; empty for the CPU and in-process ones
+  std::map<std::string, EntryOrigin> plugins;        // file and libraries, by the name of the delegate
   std::vector<std::pair<std::string, std::string>> absent;  // entries that could not be opened: name, reason
   // Per delegate; null for the CPU.
   std::vector<std::shared_ptr<DelegateHealth>> health;
@@ -87,6 +89,16 @@ struct Engine {
     const std::lock_guard lock(compiling_mutex_);
     return compiling_;
   }
+  // Options that were set since the delegates were opened, by delegate and name. [any-thread]
+  using SetOptions = std::map<std::pair<std::string, std::string>, std::string>;
+  void KeepOption(const std::string& delegate, const std::string& option, const std::string& value) {
+    const std::lock_guard lock(options_mutex_);
+    options_[{delegate, option}] = value;
+  }
+  SetOptions set_options() const {
+    const std::lock_guard lock(options_mutex_);
+    return options_;
+  }
   void Report(const Progress& stage) const {
     if (progress) progress(stage);
   }
@@ -96,6 +108,8 @@ struct Engine {
  private:
   mutable std::mutex compiling_mutex_;
   mutable Compiling compiling_;
+  mutable std::mutex options_mutex_;
+  SetOptions options_;
 };
 
 // Of `passes: {...}`, with the kernels of the CPU.

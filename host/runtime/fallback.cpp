@@ -149,6 +149,8 @@ PlanSources ModelFallback::Sources() const {
                       nullptr,
                       engine_->health,
                       {engine_->verdicts.get(), engine_->verdict_scopes, digest_ ? &*digest_ : nullptr}};
+  sources.model = model_;
+  sources.plugins = &engine_->plugins;
   if (engine_->progress) sources.progress = CompileReporter(*engine_, model_);
   if (engine_->limits.memory_bytes != 0) sources.weight_limit = engine_->limits.memory_bytes;
   return sources;

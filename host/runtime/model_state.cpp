@@ -22,6 +22,7 @@ using host::IsSymbol;
 namespace {
 
 constexpr size_t kSummariesKept = 64;
+constexpr size_t kShapesShown = 4;
 // Between two looks at the load of the machine, for a decision that is not sure.
 constexpr uint64_t kBetweenLooksNs = 5'000'000'000;
 // Decisions are smaller, and the store has them as well.
@@ -45,6 +46,15 @@ std::vector<Shape> Model::State::static_shapes() const {
     shapes.push_back(type.is_tensor() ? type.dims : Shape());
   }
   return shapes;
+}
+
+// ", for [1,3,240,320]"; empty for a model that fixes its shapes.
+std::string Model::State::ForShapes(std::span<const Shape> shapes) const {
+  if (has_static_inputs()) return {};
+  std::string text;
+  for (size_t i = 0; i < std::min(shapes.size(), kShapesShown); ++i)
+    text += (i == 0 ? ", for " : ", ") + host::ShapeToString(shapes[i]);
+  return shapes.size() <= kShapesShown ? text : fmt::format("{} and {} more", text, shapes.size() - kShapesShown);
 }
 
 Status Model::State::Prepare(host::Graph imported) {
@@ -125,7 +135,7 @@ Result<Model::State::ShapedPlan> Model::State::MakePlanFor(std::span<const Shape
     if (const std::optional<host::PlacementDecision> decision = FindDecision(*shaped, shapes)) {
       if (!decision->slower.empty()) sources.sibling = nullptr;
       Apply(*decision, *shaped, options);
-      decided = "; measured: " + decision->summary;
+      decided = fmt::format("; measured: {}{}", decision->summary, ForShapes(shapes));
       if (decision->is_provisional()) {
         made.measurement = std::make_shared<host::PlacementMeasurement>();
         made.measurement->provisional = true;
@@ -232,7 +242,8 @@ void Model::State::Measure(host::PlacementMeasurement& measurement, std::span<co
     return;
   }
   measurement.changed = found->decision.slower != before;
-  if (!measurement.changed) host::Log(host::LogLevel::kInfo, "{}: measured: {}", log_name(), found->decision.summary);
+  if (!measurement.changed)
+    host::Log(host::LogLevel::kInfo, "{}: measured: {}{}", log_name(), found->decision.summary, ForShapes(shapes));
   if (measurement.changed || !found->decision.is_provisional()) return;
   measurement.look_at_ns = host::NowNs() + kBetweenLooksNs;
   measurement.provisional = true;

@@ -63,6 +63,7 @@ struct Model::State {
   // shape of such an input is empty.
   bool has_static_inputs() const;
   std::vector<Shape> static_shapes() const;
+  std::string ForShapes(std::span<const Shape> shapes) const;
   // Builds `graph` from the imported graph, by one inference, and lists its inputs and outputs. Values that cannot be
   // computed are an error only if all input shapes are static.
   Status Prepare(host::Graph imported);

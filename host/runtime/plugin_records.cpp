@@ -286,7 +286,8 @@ std::optional<Rejection> PluginRecords::FindQuarantine(const Digest& content, co
 void PluginRecords::Save(const PluginFile& file, const PluginDescription& description) {
   // A device that cannot be used now may come back without a trace in the surroundings.
   if (store_ == nullptr || !IsAvailable(description)) return;
-  store_->Save(EntryKind::kProbe, ProbeKey(file), HexText(Look(file, false).content), EncodeReply(0, description));
+  store_->Save(EntryKind::kProbe, ProbeKey(file), HexText(Look(file, false).content), EncodeReply(0, description),
+               {{}, description.id, description.version, {}, {}, {}, {}});
 }
 
 Rejection PluginRecords::Quarantine(const PluginFile& file, const fs::path& path, const std::string& plugin,

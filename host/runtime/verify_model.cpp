@@ -55,7 +55,10 @@ class Collector final : public StepFallback {
     report.delegate = run.plan.delegate_names[placed.delegate];
     report.plugin = engine_.plugin_files[placed.delegate];
     report.partition = placed.spec.name;
-    for (const NodeId node : placed.spec.nodes) report.nodes.push_back(NodeName(*run.plan.graph, node));
+    for (const NodeId node : placed.spec.nodes) {
+      report.nodes.push_back(NodeName(*run.plan.graph, node));
+      report.op_types.emplace_back(run.plan.graph->nodes[node].primitive.op_type());
+    }
     report.result = ResultOf(found.outcome);
     report.max_difference = found.max_difference;
     report.detail = found.text;

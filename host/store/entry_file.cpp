@@ -21,7 +21,6 @@ namespace {
 
 constexpr std::array<char, 8> kMagic = {'D', 'P', 'T', 'Y', 'S', 'T', 'O', 'R'};
 constexpr uint32_t kVersion = 1;
-constexpr size_t kMaxText = 4095;
 
 // Little-endian, as the machines are that Deputy runs on. The text follows, then zeros up to a multiple of 64, then the
 // bytes to the end of the file. Magic, version and checksum are the same in every version of the format.
@@ -91,7 +90,7 @@ Status CheckFields(const Header& header, EntryKind kind, const Digest& key, uint
   if (header.kind != static_cast<uint32_t>(kind))
     return Error(StatusCode::kModel, "has kind {}, expected {}", header.kind, static_cast<uint32_t>(kind));
   if (header.key != key) return Error(StatusCode::kModel, "belongs to key {}", HexText(header.key));
-  if (header.text_size > kMaxText || OffsetOfBytes(static_cast<size_t>(header.text_size)) > file_size ||
+  if (header.text_size > kMaxEntryText || OffsetOfBytes(static_cast<size_t>(header.text_size)) > file_size ||
       header.size != file_size - OffsetOfBytes(static_cast<size_t>(header.text_size)))
     return Error(StatusCode::kModel, "has sizes {} and {} in its header, which do not fit a file of {} bytes",
                  header.text_size, header.size, file_size);
@@ -137,8 +136,8 @@ uint64_t EntryFileSize(std::string_view text, std::span<const uint8_t> bytes) {
 
 Status WriteEntry(int folder, EntryKind kind, const Digest& key, std::string_view text,
                   std::span<const uint8_t> bytes) {
-  if (text.size() > kMaxText)
-    return Error(StatusCode::kInvalidArgument, "the text of an entry must be at most {} bytes, got {}", kMaxText,
+  if (text.size() > kMaxEntryText)
+    return Error(StatusCode::kInvalidArgument, "the text of an entry must be at most {} bytes, got {}", kMaxEntryText,
                  text.size());
   Header header{kMagic, kVersion, static_cast<uint32_t>(kind), text.size(), bytes.size(), key, {}};
   std::vector<uint8_t> padded(OffsetOfBytes(text.size()) - sizeof header);
@@ -165,10 +164,13 @@ Result<StoredEntry> ReadEntry(int folder, EntryKind kind, const Digest& key, uin
     return Status(StatusCode::kModel, "is damaged: its checksum does not match");
   DEPUTY_RETURN_IF_ERROR(CheckVersion(header));
   DEPUTY_RETURN_IF_ERROR(CheckFields(header, kind, key, opened.size));
+  auto [text, origin] =
+      SplitOrigin({reinterpret_cast<const char*>(memory.get() + sizeof header), static_cast<size_t>(header.text_size)});
   return StoredEntry{
-      std::string(reinterpret_cast<const char*>(memory.get() + sizeof header), static_cast<size_t>(header.text_size)),
+      std::move(text),
       {memory.get() + OffsetOfBytes(static_cast<size_t>(header.text_size)), static_cast<size_t>(header.size)},
-      memory};
+      memory,
+      std::move(origin)};
 }
 
 Result<std::string> ReadEntryText(int folder, EntryKind kind, const Digest& key, uint64_t limit) {

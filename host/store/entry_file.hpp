@@ -11,6 +11,7 @@
 
 #include "base/digest.hpp"
 #include "base/status.hpp"
+#include "store/entry_origin.hpp"
 
 namespace deputy::host {
 
@@ -34,6 +35,7 @@ struct StoredEntry {
   std::string text;                // a small text beside the bytes; a blob's compatibility
   std::span<const uint8_t> bytes;  // aligned to 64; they live as long as `keep`
   std::shared_ptr<const void> keep;
+  EntryOrigin origin = {};
 };
 
 // "<64 hexadecimal digits>.<kind>", and back; nothing for any other name.
@@ -43,6 +45,8 @@ std::optional<std::pair<EntryKind, Digest>> ParseEntryFileName(std::string_view 
 // The size of the file of an entry.
 uint64_t EntryFileSize(std::string_view text, std::span<const uint8_t> bytes);
 
+inline constexpr size_t kMaxEntryText = 4095;  // with the origin
+
 // Replaces the entry's file in the open folder, atomically; kInvalidArgument for a text over the format's limit.
 Status WriteEntry(int folder, EntryKind kind, const Digest& key, std::string_view text, std::span<const uint8_t> bytes);
 
@@ -50,7 +54,7 @@ Status WriteEntry(int folder, EntryKind kind, const Digest& key, std::string_vie
 // bytes. kNotSupported: intact, and of another version of the format. Other codes: it could not be read.
 Result<StoredEntry> ReadEntry(int folder, EntryKind kind, const Digest& key, uint64_t limit);
 
-// The text of an entry; the header is checked, the rest is not read. Codes as above.
+// The text of an entry, with its origin behind it; the header is checked, the rest is not read. Codes as above.
 Result<std::string> ReadEntryText(int folder, EntryKind kind, const Digest& key, uint64_t limit);
 
 }  // namespace deputy::host

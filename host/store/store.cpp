@@ -119,14 +119,15 @@ std::optional<StoredEntry> Store::Find(EntryKind kind, const Digest& key) {
   return std::nullopt;
 }
 
-std::string Store::Save(EntryKind kind, const Digest& key, std::string_view text, std::span<const uint8_t> bytes) {
+std::string Store::Save(EntryKind kind, const Digest& key, std::string_view text, std::span<const uint8_t> bytes,
+                        const EntryOrigin& origin) {
   const std::lock_guard saving(saving_);
   const std::shared_ptr<const Descriptor> folder = FolderOrWarning(true);
   if (folder == nullptr) {
     const std::lock_guard lock(mutex_);
     return fmt::format("the cache in {} is not used: {}", options_.folder.string(), refusal_);
   }
-  const Status status = Write(folder->get(), kind, key, text, bytes);
+  const Status status = Write(folder->get(), kind, key, WithOrigin(text, origin, kMaxEntryText), bytes);
   if (status.ok()) return {};
   const std::lock_guard lock(mutex_);
   if (!std::exchange(warned_, true))
@@ -165,10 +166,12 @@ Result<std::vector<EntryInfo>> Store::List(bool check) {
     Status status;
     if (check) {
       Result<StoredEntry> entry = ReadEntry(folder->get(), info.kind, info.key, options_.max_bytes);
-      entry.ok() ? void(info.text = std::move(entry->text)) : void(status = entry.status());
+      if (entry.ok()) std::tie(info.text, info.origin) = std::tie(entry->text, entry->origin);
+      status = entry.status();
     } else {
       Result<std::string> text = ReadEntryText(folder->get(), info.kind, info.key, options_.max_bytes);
-      text.ok() ? void(info.text = std::move(text).value()) : void(status = text.status());
+      if (text.ok()) std::tie(info.text, info.origin) = SplitOrigin(*text);
+      status = text.status();
     }
     switch (status.code()) {
       case StatusCode::kOk: info.state = check ? EntryState::kIntact : EntryState::kUnchecked; break;

@@ -44,6 +44,7 @@ struct EntryInfo {
   std::string text;  // empty where it could not be read
   EntryState state = EntryState::kUnchecked;
   std::string problem;  // "is damaged: its checksum does not match"; empty if there is none
+  EntryOrigin origin = {};
 };
 
 // Any number of processes may share a folder. A folder that users other than root and this one could change or
@@ -56,8 +57,9 @@ class Store {
   // Nothing when there is no entry or no intact one; a damaged one is logged once and, if possible, removed.
   std::optional<StoredEntry> Find(EntryKind kind, const Digest& key);
   // Replaces the entry and makes room. Failure is one warning; returns the reason, empty if the entry is kept. The text
-  // is at most 4095 bytes.
-  std::string Save(EntryKind kind, const Digest& key, std::string_view text, std::span<const uint8_t> bytes);
+  // is at most kMaxEntryText bytes, and the origin is left out where it does not fit.
+  std::string Save(EntryKind kind, const Digest& key, std::string_view text, std::span<const uint8_t> bytes,
+                   const EntryOrigin& origin = {});
   // OK if there is no such entry afterwards.
   Status Remove(EntryKind kind, const Digest& key);
 

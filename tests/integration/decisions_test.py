@@ -64,7 +64,8 @@ class Decisions(PluginsCase):
         self.assertTrue(wrong["plugin"].endswith("wrong_fusions.so"))
         self.assertIn("1 of 1 partitions are wrong", done.stderr)
         table = self.verify("lateral_add", status=1).stdout
-        self.assertIn("up with lateral", table)
+        self.assertIn("up (Resize) with lateral (Add)", table)
+        self.assertIn("--rtol, --atol-scale", table)
 
     def test_aMismatchIsWrittenAsACase(self):
         """Others can run it: the CPU passes it, the delegate fails it."""

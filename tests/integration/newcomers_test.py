@@ -8,6 +8,8 @@ import argparse
 import json
 import os
 import re
+import shutil
+import struct
 import subprocess
 import sys
 import unittest
@@ -120,6 +122,127 @@ class Newcomers(ScratchCase):
         (head,) = [line for line in lines if line.startswith("  delegate ")]
         self.assertIn("nodes", head)
         self.assertLessEqual(max(map(len, lines)), 80)
+
+    def convolution(self):
+        """A model whose float32 results differ from those of an NPU with float16 products, and a case of it."""
+        values = [((i * 7919) % 2003) / 1001 - 1 for i in range(16 * 16 * 9)]
+        node = onnx_bytes.node("Conv", ["x", "w"], ["y"], "first", kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+        shape, weights = (1, 16, 8, 8), onnx_bytes.tensor(values, (16, 16, 3, 3), "w")
+        data = onnx_bytes.model([node], *([onnx_bytes.value_info(name, shape)] for name in "xy"), initializers=[weights])
+        case = self.scratch / "case"
+        (case / "test_data_set_0").mkdir(parents=True)
+        (case / "model.onnx").write_bytes(data)
+        inputs = onnx_bytes.tensor([values[-i] for i in range(1, 1025)], shape)
+        (case / "test_data_set_0" / "input_0.pb").write_bytes(inputs)
+        self.deputy("run", case / "model.onnx", "--config", "cpu-only", "--input",
+                    f"x={case / 'test_data_set_0' / 'input_0.pb'}", "--output-dir", case)  # fmt: skip
+        expected = struct.unpack("<1024f", (case / "y.npy").read_bytes()[-4096:])
+        (case / "test_data_set_0" / "output_0.pb").write_bytes(onnx_bytes.tensor(expected, shape))
+        return case
+
+    def test_TolerancesFollowThePrecisionThatADelegateDeclares(self):
+        case = self.convolution()
+        model, npu = case / "model.onnx", ["--config", "npu-first"]
+        report = json.loads(self.deputy("compare", model, *npu, "--runs", "4", "--json").stdout)
+        differences = {c["name"]: [o["max_difference"] for o in c["outputs"]] for c in report["candidates"]}
+        self.assertGreater(differences["npu0 alone"][0], 1e-3, "the NPU computes as precisely as the CPU")
+        self.assertTrue(all(candidate["matches"] for candidate in report["candidates"]))
+        self.deputy("test-case", case, *npu)
+        self.deputy("verify", model, *npu)
+        # A delegate that declares nothing, such as the CPU's, is held to the element type.
+        (case / "test_data_set_0" / "output_0.pb").write_bytes(
+            onnx_bytes.tensor([value * 1.004 for value in self.values_of(case / "y.npy")], (1, 16, 8, 8)))  # fmt: skip
+        self.deputy("test-case", case, *npu)
+        self.deputy("test-case", case, "--config", "cpu-only", status=1)
+
+    def values_of(self, npy):
+        return struct.unpack("<1024f", npy.read_bytes()[-4096:])
+
+    def test_CompareSaysEverythingOnceAndInWholeLines(self):
+        model = self.convolution() / "model.onnx"
+        done = self.deputy("compare", model, "--config", "npu-first", "--runs", "4", "--rtol", "0", "--atol", "0",
+                           "--atol-scale", "0", status=1, COLUMNS="80")  # fmt: skip
+        for text in (done.stdout, done.stderr):
+            lines = [line for line in text.splitlines() if line.strip() and not line.startswith("    ")]
+            self.assertEqual(len(lines), len(set(lines)), text)
+        self.assertEqual(done.stdout.count("--rtol"), 1)
+        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80, done.stdout)
+
+    def test_VerifyNamesOperators(self):
+        model = self.convolution() / "model.onnx"
+        text = self.deputy("verify", model, "--config", "npu-first").stdout
+        self.assertRegex(text, r"(?m)^  partition +nodes +operators +result ")
+        self.assertRegex(text, r"(?m)^  npu0/0 +1 +Conv +right ")
+        report = json.loads(self.deputy("verify", model, "--config", "npu-first", "--json").stdout)
+        self.assertEqual(report["partitions"][0]["operators"], ["Conv"])
+
+    def test_OptionsThatMayBeSetLaterAreMarked(self):
+        self.assertRegex(self.deputy("plugins", "sim_npu").stdout, r"frequency: .*, settable between runs\n")
+        self.assertNotRegex(self.deputy("plugins", "sim_npu").stdout, r"memory: .*, settable between runs\n")
+
+    def test_NarrowTerminalsKeepTheRangesOfOptions(self):
+        config = self.config("delegates: [{name: npu0, delegate: sim_npu}]\n")
+        text = self.deputy("plugins", "--config", config, COLUMNS="80").stdout
+        table = re.search(r"(?m)^    option .*\n(?:    .*\n)+", text)[0]
+        self.assertIn("range", table.splitlines()[0])
+        self.assertIn("low|balanced|high|extreme", table.replace("\n", ""))
+        self.assertLessEqual(max(map(len, table.splitlines())), 80)
+
+    def test_AnotherWordIsNotSuggested(self):
+        absent = self.config("delegates: [{name: npu0, delegate: acme_npu}]\n")
+        self.assertNotIn("did you mean", self.deputy("config", "check", absent).stderr)
+        absent = self.config("delegates: [{name: npu0, delegate: smi_npu}]\n")
+        self.assertIn("did you mean 'sim_npu'?", self.deputy("config", "check", absent).stderr)
+
+    def test_ACacheThatIsOffByChoiceIsNoWarning(self):
+        def check(*arguments, **environment):
+            done = self.deputy("doctor", *arguments, "--json", **environment)
+            (found,) = [c for c in json.loads(done.stdout)["checks"] if c["subject"] == "cache"]
+            return found
+
+        off = check("--set", "cache.dir=off")
+        self.assertEqual(off["state"], "ok")
+        self.assertNotIn("HOME", json.dumps(off))
+        homeless = check(HOME="", XDG_CACHE_HOME="")
+        self.assertEqual(homeless["state"], "warning")
+        self.assertIn("neither XDG_CACHE_HOME nor HOME", homeless["detail"])
+
+    def test_AMeasurementNamesTheShapesOfADynamicModel(self):
+        path = self.scratch / "m.onnx"
+        infos = [[onnx_bytes.value_info(name, ("N", 3))] for name in "xy"]
+        path.write_bytes(onnx_bytes.model([onnx_bytes.node("Relu", ["x"], ["y"])], *infos))
+        measured = self.config("delegates: [{name: npu0, delegate: sim_npu}]\nplacement: {policy: measured}\n")
+        for rows in (2, 5):
+            done = self.deputy("run", path, "--config", measured, "--shape", f"x={rows}x3")
+            self.assertRegex(done.stderr, rf"measured: .*, for \[{rows},3\]")
+        done = self.deputy("run", self.model("Relu"), "--config", measured)
+        self.assertNotRegex(done.stderr, r"measured: .*, for ")
+
+    def test_TheCacheTellsOfWhatABlobIsAndWhichAreStale(self):
+        (self.scratch / "plugins").mkdir()
+        plugin, shipped = self.scratch / "plugins" / "sim_npu.so", Path(ARGS.deputy).parents[1] / "lib/deputy/plugins"
+        shutil.copy(shipped / "sim_npu.so", plugin)
+        config = self.config("plugins: {paths: [plugins]}\ndelegates: [{name: npu0, delegate: sim_npu, verify: never}]\n")
+        self.deputy("run", self.model("Relu", "Sigmoid"), "--config", config)
+
+        def blob():
+            entries = json.loads(self.deputy("cache", "ls", "--config", config, "--json").stdout)["entries"]
+            (found,) = [entry for entry in entries if entry["kind"] == "blob"]
+            return found
+
+        found = blob()
+        self.assertEqual((found["model"], found["plugin"], found["plugin_file"], found["delegate"], found["stale"]),
+                         ("m.onnx", "org.deputy.sim_npu", str(plugin), "sim_npu", ""))  # fmt: skip
+        self.assertTrue(found["plugin_version"] and found["device"], found)
+        text = self.deputy("cache", "ls", "--config", config).stdout
+        self.assertRegex(text, r"(?m)^blob .* m\.onnx +sim_npu [\d.]+, device \S+ .*sim_npu format")
+        self.assertRegex(text, r"(?m)^probe .* org\.deputy\.sim_npu [\d.]+$")
+        self.assertNotIn("stale", text)
+        shutil.copy(shipped / "null.so", plugin)
+        self.assertEqual(blob()["stale"], "the plugin file, or a file or library of it, has changed")
+        self.assertRegex(self.deputy("cache", "ls", "--config", config).stdout, r"(?m)stale: .*\n(?s:.*)limit .*; 1 stale$")
+        plugin.unlink()
+        self.assertIn("the plugin file", blob()["stale"])
 
     def test_APageToShareHasNoLocalPath(self):
         page = self.scratch / "page.html"

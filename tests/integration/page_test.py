@@ -187,6 +187,20 @@ class SmallGraphs(Page):
         self.click_node("n1")
         self.assertRegex(self.text(), r"time\s+[\d.]+ (ns|µs|ms)")
 
+    def test_TheFirstViewHasTimesAndReasonsOfDelegates(self):
+        config = Path(self.scratch.name, "npu.yaml")
+        config.write_text("version: 1\ndelegates: [{name: npu0, delegate: sim_npu}]\n")
+        self.open_model(chain(["Relu", "Exp"], 4), "--measure", "2", "--config", config)
+        self.assertRegex(self.text(), r"(?s)Delegates.*npu0.*[\d.]+ (ns|µs|ms) of a run \([\d.]+ %\).*cpu.* of a run")
+        self.assertRegex(self.text(), r"(?s)Not on npu0\s+operator unknown\s+\d+ nodes?")
+        self.assertNotIn("differs from the CPU", self.text("legend"))
+
+    def test_TheLegendExplainsWrongResults(self):
+        self.open_model(chain(["Relu", "Exp"], 2), "--measure", "1")
+        self.browser.evaluate("deputy.page.data.checks.push({result: 'wrong', wrong_nodes: []})")
+        self.browser.evaluate("deputy.page.makeLegend()")
+        self.assertIn("differs from the CPU", self.text("legend"))
+
 
 class RepeatedBlocks(Page):
     def blocks(self, count):

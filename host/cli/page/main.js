@@ -82,7 +82,9 @@ class Page {
       ariaPressed: "false", title: delegate.plugin, onclick: event => this.emphasise(index, event.currentTarget),
     }, swatch(delegate), `${delegate.name} ${count(delegate.nodes)}`)),
     ...(this.data.delegates.filter(({nodes}) => nodes > 0).length < 2 ? []
-      : [make("span", {}, make("span", {className: "transfer"}), "from one delegate to another")]));
+      : [make("span", {}, make("span", {className: "transfer"}), "from one delegate to another")]),
+    ...(this.data.checks.some(({result}) => result === "wrong")
+      ? [make("span", {}, make("span", {className: "wrong"}), "differs from the CPU")] : []));
   }
 
   emphasise(delegate, button) {

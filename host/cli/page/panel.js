@@ -33,12 +33,35 @@ class Panel {
           make("span", {}, `${plural(delegate.nodes, "node")}, ${plural(delegate.partitions, "partition")}`)),
         delegate.multiply_adds === 0 ? null : make("span", {className: "detail"},
           `${share(delegate.multiply_adds, work)} of the multiply-adds`),
+        measured === null || delegate.nodes === 0 ? null : make("span", {className: "detail"},
+          this.timeOf(delegates.indexOf(delegate))),
         delegate.plugin === "" ? null : make("span", {className: "detail"}, delegate.plugin),
         delegate.device === "" ? null : make("span", {className: "detail"}, delegate.device),
         delegate.options.length === 0 ? null : make("span", {className: "detail"},
           delegate.options.map(([name, value]) => `${name}: ${value}`).join(", "))))),
+      this.reasonList(),
       this.partitionList(),
       make("p", {className: "name"}, `Deputy ${version}`));
+  }
+
+  // The sum of its partitions.
+  timeOf(delegate) {
+    const {partitions, measured} = this.data;
+    const sum = partitions.reduce((ns, part) => part.delegate === delegate ? ns + (part.time_ns ?? 0) : ns, 0);
+    return `${time(sum)} of a run (${share(sum, measured.total_ns)})`;
+  }
+
+  // Why nodes are not on the delegates before theirs, with the number of nodes.
+  reasonList() {
+    const {nodes, refusals, delegates} = this.data;
+    const counts = delegates.map(() => new Map());
+    for (const {delegate: owner, refusals: list} of nodes)
+      for (const [delegate, reason] of refusals[list])
+        if (delegate < owner) counts[delegate].set(reason, (counts[delegate].get(reason) ?? 0) + 1);
+    return counts.flatMap((reasons, delegate) => reasons.size === 0 ? [] : [
+      make("h3", {}, `Not on ${delegates[delegate].name}`),
+      make("ul", {}, [...reasons].sort((a, b) => b[1] - a[1]).map(([reason, number]) => make("li", {},
+        make("div", {className: "row"}, make("span", {}, reason), make("span", {}, plural(number, "node"))))))]);
   }
 
   // The partitions of several nodes; those of the fallback are mostly single nodes.

@@ -30,6 +30,10 @@ struct CacheEntry {
   std::string text;  // what the entry declares, such as the compatibility of a blob; empty where it cannot be read
   CacheEntryState state = CacheEntryState::kUnchecked;
   std::string problem;  // empty if there is none
+  // What it was made from and by, where the entry tells: of blobs. The model is the first for which it was compiled.
+  std::string model = {}, plugin = {}, plugin_version = {}, plugin_file = {}, delegate = {}, device = {};
+  // Why it is of no use to the plugin that is there now: "the plugin file is absent"; empty if it is not known to be.
+  std::string stale = {};
 };
 
 // The cache of a configuration at one moment.
@@ -37,6 +41,8 @@ struct CacheListing {
   std::string folder;               // empty: the cache is off
   uint64_t max_bytes = 0;           // of all entries together
   std::vector<CacheEntry> entries;  // by kind and key
+  // It is off by `cache: {dir: off}`; else, without a folder, because neither XDG_CACHE_HOME nor HOME names one.
+  bool off_by_setting = false;
 };
 
 // "blob", "verdict" and so on: the kinds of entries. [any-thread]

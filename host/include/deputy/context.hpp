@@ -157,8 +157,9 @@ class DEPUTY_API Context {
   Result<std::vector<QuarantinedPlugin>> ClearQuarantine(const std::optional<std::string>& name = {}) const;
   // Failures of delegates in runs of this context's models; empty before the delegates are opened. [any-thread]
   HealthReport Health() const;
-  // The effective configuration as YAML, with the origin of every value. With `plugin_defaults` also the options that
-  // it does not set, with the defaults of their plugins, which are run in a helper process.
+  // The effective configuration as YAML, with the origin of every value, those of SetOption included. With
+  // `plugin_defaults` also the options that it does not set, with the defaults of their plugins, which are run in a
+  // helper process.
   std::string ShowConfig(bool plugin_defaults = false) const;
 
   struct State;  // internal to the host

@@ -29,6 +29,7 @@ struct PartitionVerification {
   // If wrong: each a node, or a smallest group of nodes, that is wrong by itself. Empty: only the whole partition is.
   std::vector<std::vector<std::string>> wrong_nodes;
   std::vector<std::string> case_folders;  // that were written, in the order of `wrong_nodes`
+  std::vector<std::string> op_types;      // of `nodes`
 };
 
 // Tolerances of a verification, and where it writes cases.

@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "plugin/discovery/description.hpp"
+#include "plugin/discovery/plugin_build.hpp"
 #include "plugin/discovery/plugin_parts.hpp"
 #include "plugin/discovery/table_check.hpp"
 #include "plugin/proxy/host_services.hpp"
@@ -157,10 +158,7 @@ LoadedPlugin::~LoadedPlugin() {
   if (life_ != nullptr) life_->End(*table_);
 }
 
-std::string LoadedPlugin::BuildIdText() const {
-  if (build_id_.empty()) return {};
-  return fmt::format("{:02x}{}{}", fmt::join(build_id_, ""), parts_text_.empty() ? "" : "+", parts_text_);
-}
+std::string LoadedPlugin::BuildIdText() const { return BuildText(build_id_, parts_text_); }
 
 const deputy_host* LoadedPlugin::host() const { return life_->host(); }
 

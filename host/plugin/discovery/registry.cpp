@@ -12,6 +12,7 @@
 #include "base/judged_file.hpp"
 #include "base/nearest.hpp"
 #include "base/trust.hpp"
+#include "plugin/discovery/plugin_build.hpp"
 #include "plugin/discovery/plugin_parts.hpp"
 #include "plugin/discovery/probe.hpp"
 #include "plugin/proxy/delegate_proxy.hpp"
@@ -339,17 +340,9 @@ Result<LoadedPlugin::Expected> PluginRegistry::FileOf(std::string_view delegate)
 }
 
 LoadedPlugin::Expected PluginRegistry::ExpectedOf(const Candidate& candidate) {
-  LoadedPlugin::Expected expected{
-      candidate.resolved, candidate.identity, *candidate.entry.manifest, candidate.parts, {}};
-  if (candidate.parts.empty()) return expected;
-  Digester digester;
-  const std::span<const PluginPart> parts(candidate.parts);
-  // The content is the plugin's own as well, whose build id stands for it where nothing is kept.
   const size_t of_note = candidate.entry.manifest->files.size();  // the first of the parts
-  if (candidate.content && of_note != 0) digester.Add(*candidate.content);
-  AddStates(candidate.content ? parts.subspan(of_note) : parts, digester);
-  expected.parts_text = HexText(digester.Finish());
-  return expected;
+  return {candidate.resolved, candidate.identity, *candidate.entry.manifest, candidate.parts,
+          PartsText(candidate.content, candidate.parts, of_note)};
 }
 
 std::string PluginRegistry::ClashOf(std::string_view delegate) {

@@ -32,6 +32,13 @@ TEST(NearestTest, FirstOfEqualsWins) {
   EXPECT_EQ(NearestMatch("in_3", std::vector<std::string>{"in_1", "in_2"}), "in_1");
 }
 
+TEST(NearestTest, APartThatIsAnotherWordHasNoMatch) {
+  const std::vector<std::string> names = {"sim_npu", "onednn"};
+  EXPECT_EQ(NearestMatch("acme_npu", names), "");
+  EXPECT_EQ(NearestMatch("smi_npu", names), "sim_npu");
+  EXPECT_EQ(NearestMatch("simnpu", names), "sim_npu");
+}
+
 TEST(NearestTest, FarWordHasNoMatch) { EXPECT_EQ(NearestMatch("zebra", kKeys), ""); }
 
 TEST(NearestTest, ShortWordIsNotMatchedToJustAnything) {

@@ -5,22 +5,21 @@
 namespace deputy::cli {
 namespace {
 
-PlacementReport Nodes(size_t count, const char* op_type) {
-  PlacementReport placement;
-  placement.nodes.resize(count);
-  for (NodeReport& node : placement.nodes) node.op_type = op_type;
-  return placement;
+ModelTraits Nodes(size_t count, const char* op_type) {
+  ModelTraits model;
+  for (size_t i = 0; i < count; ++i) model.Add("", op_type, "");
+  return model;
 }
 
 TEST(OutputCompare, OneOperatorIsNoNetwork) {
-  const ModelTraits model = TraitsOf(Nodes(1, "Conv"));
+  const ModelTraits model = Nodes(1, "Conv");
   EXPECT_FALSE(model.is_network());
   EXPECT_EQ(ToleranceFor({}, DType::kFloat32, model).atol_scale, 1e-6);
   EXPECT_EQ(ToleranceFor({}, DType::kInt32, model).atol_scale, 0);
 }
 
 TEST(OutputCompare, RoundingAddsUpInANetwork) {
-  const ModelTraits model = TraitsOf(Nodes(11, "Conv"));
+  const ModelTraits model = Nodes(11, "Conv");
   EXPECT_TRUE(model.is_network());
   EXPECT_FALSE(model.quantized);
   EXPECT_EQ(ToleranceFor({}, DType::kFloat32, model).atol_scale, 1e-5);
@@ -28,11 +27,10 @@ TEST(OutputCompare, RoundingAddsUpInANetwork) {
 }
 
 TEST(OutputCompare, ANodeThatDrawsNumbersIsNamed) {
-  PlacementReport placement = Nodes(2, "Add");
-  EXPECT_EQ(TraitsOf(placement).drawing, "");
-  placement.nodes[1].name = "noise";
-  placement.nodes[1].op_type = "RandomNormalLike";
-  EXPECT_EQ(TraitsOf(placement).drawing, "noise (RandomNormalLike)");
+  ModelTraits model = Nodes(2, "Add");
+  EXPECT_EQ(model.drawing, "");
+  model.Add("", "RandomNormalLike", "noise");
+  EXPECT_EQ(model.drawing, "noise (RandomNormalLike)");
 }
 
 TEST(OutputCompare, HalvesAreCoarser) {
@@ -41,7 +39,7 @@ TEST(OutputCompare, HalvesAreCoarser) {
 }
 
 TEST(OutputCompare, QuantizedModelsMayBeAStepOff) {
-  const ModelTraits model = TraitsOf(Nodes(1, "QuantizeLinear"));
+  const ModelTraits model = Nodes(1, "QuantizeLinear");
   EXPECT_TRUE(model.quantized);
   EXPECT_EQ(ToleranceFor({}, DType::kInt8, model).step, 1);
   EXPECT_EQ(ToleranceFor({}, DType::kInt8, model).outliers, 1e-2);

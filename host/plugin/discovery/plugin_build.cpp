@@ -1,0 +1,45 @@
+#include "plugin/discovery/plugin_build.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+#include <system_error>
+
+#include "plugin/discovery/manifest.hpp"
+#include "plugin/discovery/plugin_parts.hpp"
+
+namespace deputy::host {
+
+std::string PartsText(const std::optional<Digest>& content, std::span<const PluginPart> parts, size_t of_note) {
+  if (parts.empty()) return {};
+  Digester digester;
+  // The content is the plugin's own as well, whose build id stands for it where nothing is kept.
+  if (content && of_note != 0) digester.Add(*content);
+  AddStates(content ? parts.subspan(of_note) : parts, digester);
+  return HexText(digester.Finish());
+}
+
+std::string BuildText(std::span<const uint8_t> build_id, const std::string& parts_text) {
+  if (build_id.empty()) return {};
+  return fmt::format("{:02x}{}{}", fmt::join(build_id, ""), parts_text.empty() ? "" : "+", parts_text);
+}
+
+Checked<PluginBuild> BuildAt(const std::filesystem::path& path, const std::vector<std::string>& libraries,
+                             ProbeRecords& records) {
+  DEPUTY_ASSIGN_OR_REJECT(const std::unique_ptr<PluginFile> file, PluginFile::Open(path));
+  DEPUTY_ASSIGN_OR_REJECT(const Manifest manifest, ReadManifest(*file, ThisHost()));
+  std::error_code error;
+  const std::filesystem::path resolved = std::filesystem::canonical(path, error);
+  std::vector<PluginPart> parts = PartsOfNote(error ? path : resolved, manifest);
+  const size_t of_note = parts.size();
+  file->set_parts(parts);
+  const std::optional<Digest> content = records.Find(*file).content;
+  for (const std::string& library : libraries) {
+    const PluginPart part = PartAt(library);
+    AddParts(parts, {&part, 1});
+  }
+  return PluginBuild{manifest.version, BuildText(manifest.build_id, PartsText(content, parts, of_note))};
+}
+
+}  // namespace deputy::host
