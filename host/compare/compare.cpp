@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "deputy/element.hpp"
+#include "tensor/limits.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy {
@@ -41,7 +42,7 @@ double LargestMagnitude(const Tensor& tensor) {
   double largest = 0;
   for (int64_t i = 0; i < tensor.element_count(); ++i) {
     const double value = std::fabs(ElementAt(tensor, i));
-    if (std::isfinite(value)) largest = std::max(largest, value);
+    if (std::isfinite(value) && !host::IsLimit(tensor.dtype(), value)) largest = std::max(largest, value);
   }
   return largest;
 }

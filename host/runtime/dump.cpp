@@ -1,6 +1,7 @@
 #include "runtime/dump.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <span>
@@ -9,6 +10,7 @@
 
 #include "base/file_writer.hpp"
 #include "base/printable.hpp"
+#include "base/trust.hpp"
 #include "config/config.hpp"
 #include "format/tensor_file.hpp"
 #include "runtime/model_state.hpp"
@@ -40,6 +42,17 @@ Status MakeFolder(const std::filesystem::path& folder) {
       .At(folder.string());
 }
 
+// A folder or link of another user could lead the files of the dump to where they replace others.
+Status MakeOwnFolder(const std::filesystem::path& folder) {
+  DEPUTY_RETURN_IF_ERROR(MakeFolder(folder));
+  struct stat about {};
+  if (lstat(folder.c_str(), &about) == 0 && IsTrustedOwner(about.st_uid)) return {};
+  return Error(StatusCode::kUnavailable, "the folder {}", OwnerText(about.st_uid))
+      .At("debug.dump")
+      .At(folder.string())
+      .Advise("choose another folder with 'debug: {dump_dir}'");
+}
+
 Status WriteText(const std::filesystem::path& path, const std::string& text) {
   const std::span<const uint8_t> piece(reinterpret_cast<const uint8_t*>(text.data()), text.size());
   return WriteFileAtomically(path, {&piece, 1}).At("debug.dump");
@@ -62,9 +75,11 @@ Result<std::shared_ptr<PlanDump>> PlanDump::Write(const DumpSettings& settings, 
                                                   const Plan& plan, const Engine& engine) {
   auto dump = std::make_shared<PlanDump>();
   const std::string name = FileStem(std::filesystem::path(model).filename().string());
-  dump->folder_ = settings.folder / (name.empty() ? "model" : name) / fmt::format("plan_{}", number);
+  const std::filesystem::path of_model = settings.folder / (name.empty() ? "model" : name);
+  dump->folder_ = of_model / fmt::format("plan_{}", number);
   dump->tensors_due_ = settings.tensors;
-  DEPUTY_RETURN_IF_ERROR(MakeFolder(dump->folder_));
+  if (settings.folder == kDefaultFolder) DEPUTY_RETURN_IF_ERROR(MakeOwnFolder(settings.folder));
+  for (const std::filesystem::path& folder : {of_model, dump->folder_}) DEPUTY_RETURN_IF_ERROR(MakeOwnFolder(folder));
   if (settings.graph) DEPUTY_RETURN_IF_ERROR(WriteText(dump->folder_ / "graph.txt", GraphText(*plan.graph)));
   if (settings.placement)
     DEPUTY_RETURN_IF_ERROR(WriteText(dump->folder_ / "placement.json", PlacementJson(MakeReport(plan, engine))));
@@ -73,7 +88,7 @@ Result<std::shared_ptr<PlanDump>> PlanDump::Write(const DumpSettings& settings, 
 }
 
 Status TensorDump::WriteInputs(const Execution& execution) {
-  DEPUTY_RETURN_IF_ERROR(MakeFolder(folder_));
+  DEPUTY_RETURN_IF_ERROR(MakeOwnFolder(folder_));
   for (const ValueId id : execution.plan().graph->inputs)
     DEPUTY_RETURN_IF_ERROR(WriteValue(execution, id, "input_", R"("step": null, "delegate": null)"));
   return {};

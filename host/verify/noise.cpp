@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "deputy/element.hpp"
+#include "tensor/limits.hpp"
 
 namespace deputy::host {
 namespace {
@@ -34,10 +35,11 @@ bool WidenAttributes(Node& node) {
   return true;
 }
 
-// Largest finite difference of elements.
+// Largest finite difference of elements. Limits of a type are not those of another, and show nothing of rounding.
 double LargestDifference(const Tensor& a, const Tensor& b) {
   double largest = 0;
   for (int64_t i = 0; i < a.element_count(); ++i) {
+    if (IsLimit(a.dtype(), ElementAt(a, i)) || IsLimit(b.dtype(), ElementAt(b, i))) continue;
     const double difference = std::fabs(ElementAt(a, i) - ElementAt(b, i));
     if (std::isfinite(difference)) largest = std::max(largest, difference);
   }
@@ -131,7 +133,10 @@ bool IsNoise(const Tensor& got, const Tensor& reference, const Evidence& evidenc
   if (evidence.exact && same_form(*evidence.exact)) {
     Result<Tensor> exact = Tensor::Allocate(got.dtype(), got.shape());
     if (!exact.ok()) return false;
-    for (int64_t i = 0; i < got.element_count(); ++i) SetElement(*exact, i, ElementAt(*evidence.exact, i));
+    for (int64_t i = 0; i < got.element_count(); ++i) {
+      const double limit = ElementAt(reference, i);
+      SetElement(*exact, i, IsLimit(reference.dtype(), limit) ? limit : ElementAt(*evidence.exact, i));
+    }
     Tolerance wider = tolerance;
     wider.atol += kErrorFactor * LargestDifference(reference, *evidence.exact);
     if (CompareTensors(got, *exact, wider).ok) return true;

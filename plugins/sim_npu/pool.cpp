@@ -69,6 +69,17 @@ bool IsLargerThanInput(const NodeView& node) {
   return false;
 }
 
+// Windows without an element of the input: their maximum is -inf here and the lowest float32 on the host.
+bool HasWindowsInPadding(const NodeView& node) {
+  const Window window = ReadWindow(node, {0, 0});
+  for (size_t axis = 0; axis < 2; ++axis) {
+    const int64_t last = window.Span(axis, node.output(0).dims()[axis + 2]) - window.kernel[axis];
+    if (window.begin[axis] >= window.kernel[axis] || last - window.begin[axis] >= node.input(0).dims()[axis + 2])
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Verdict CheckPool(const NodeView& node) {
@@ -82,6 +93,8 @@ Verdict CheckPool(const NodeView& node) {
   if (!fits.supported()) return fits;
   if (node.Is("AveragePool") && node.Int("count_include_pad", 0) != 0 && IsLargerThanInput(node))
     return Verdict::No(Reason::kAttribute, "count_include_pad with a window larger than the padded input");
+  if (node.Is("MaxPool") && HasWindowsInPadding(node))
+    return Verdict::No(Reason::kAttribute, "a window lies wholly in the padding");
   return fits;
 }
 

@@ -20,6 +20,7 @@ from pathlib import Path
 import onnx_bytes
 
 ARGS = None
+NOBODY = 65534
 HEAD = "version: 1\nplugins: {paths: [$deputy/plugins]}\n"
 NPU = "delegates: [{name: npu0, delegate: sim_npu}]\n"
 
@@ -182,6 +183,24 @@ class Dump(Inside):
         config = self.write_config(NPU + "debug: {dump: graph, dump_dir: ./dumped}\n")
         error = self.deputy("run", self.model(), "--config", config, status=3).stderr
         self.assertIn("debug.dump", error)
+
+    @unittest.skipIf(os.geteuid() != 0, "another user is needed")
+    def test_R208_FoldersAndLinksOfOtherUsersAreNotFollowed(self):
+        victim = self.scratch / "victim"
+        victim.mkdir()
+        config = self.write_config(NPU + "debug: {dump: graph}\n")
+        for made in ("deputy-dump", "deputy-dump/model.onnx", "deputy-dump/model.onnx/plan_1"):
+            for make in (lambda path: path.symlink_to(victim, target_is_directory=True), Path.mkdir):
+                with self.subTest(made=made):
+                    path = self.scratch / made
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    make(path)
+                    os.lchown(path, NOBODY, NOBODY)
+                    error = self.deputy("run", self.model(), "--config", config, status=3).stderr
+                    self.assertIn(f"belongs to user {NOBODY}", error)
+                    self.assertEqual(list(victim.iterdir()), [])
+                    path.unlink() if path.is_symlink() else path.rmdir()
+        self.deputy("run", self.model(), "--config", config)
 
     def test_WithoutItNothingIsWritten(self):
         self.deputy("run", self.model(), "--config", self.config)

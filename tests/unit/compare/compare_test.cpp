@@ -48,6 +48,15 @@ TEST(TensorCompare, ScaledToleranceIgnoresInfiniteReferences) {
   EXPECT_FALSE(CompareTensors(Floats({5, kInf}), Floats({0, kInf}), {0, 0, 1e-2}).ok);
 }
 
+// The lowest number, as of a window in padding, makes no difference of others small.
+TEST(TensorCompare, R207_ScaledToleranceIgnoresLimitsOfTheType) {
+  constexpr float kLowest = std::numeric_limits<float>::lowest();
+  const Tolerance scaled{1e-3, 0, 0.1};
+  EXPECT_FALSE(CompareTensors(Floats({kLowest, 42}), Floats({kLowest, 1}), scaled).ok);
+  EXPECT_FALSE(CompareTensors(Floats({42, 1}), Floats({kLowest, 1}), scaled).ok);
+  EXPECT_TRUE(CompareTensors(Floats({kLowest, 1.05F}), Floats({kLowest, 1}), scaled).ok);
+}
+
 TEST(TensorCompare, FewElementsMayBeAStepOff) {
   Tolerance tolerance = Exact();
   tolerance.outliers = 0.25;

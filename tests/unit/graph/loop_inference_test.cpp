@@ -86,6 +86,44 @@ TEST(InferLoop, PackedElementsAreNotTakenApartRoundByRound) {
   EXPECT_EQ(InferGraph(graph, {}).code(), StatusCode::kNotSupported);
 }
 
+// A Scan over the rows of a matrix, each of which it returns.
+Status InferScanWith(const char* attribute, std::vector<int64_t> list) {
+  Graph graph;
+  const ValueId matrix = graph.AddValue("matrix", {DType::kFloat32, true, {3, 2}}), out = graph.AddValue("out");
+  auto body = std::make_shared<Graph>();
+  const ValueId element = body->AddValue("element"), made = body->AddValue("made");
+  body->inputs = {element};
+  body->nodes.push_back(MakeNode("Identity", 21, {element}, {made}));
+  body->outputs = {made};
+  PrimitiveBuilder scan("", "Scan", 21);
+  scan.Set("num_scan_inputs", int64_t{1}).Set(attribute, std::move(list));
+  graph.nodes.push_back(MakeNode(scan, {matrix}, {out}));
+  graph.nodes[0].regions.push_back({"body", body, {}});
+  graph.inputs = {matrix};
+  graph.outputs = {out};
+  return InferGraph(graph, {});
+}
+
+TEST(InferScan, R209_ListsAndAxesThatDoNotFitAreRefused) {
+  for (const char* axes : {"scan_input_axes", "scan_output_axes"}) {
+    for (const int64_t axis : {-2, 0, 1}) EXPECT_TRUE(InferScanWith(axes, {axis}).ok()) << axes << axis;
+    for (const int64_t axis : {-3, 2, 7}) {
+      const Status status = InferScanWith(axes, {axis});
+      EXPECT_EQ(status.code(), StatusCode::kModel) << axes << axis;
+      EXPECT_NE(status.message().find("is out of range"), std::string::npos) << status.message();
+    }
+  }
+  for (const char* list : {"scan_input_axes", "scan_input_directions", "scan_output_axes", "scan_output_directions"}) {
+    EXPECT_TRUE(InferScanWith(list, {}).ok()) << list;
+    EXPECT_EQ(InferScanWith(list, {0, 0}).message(),
+              "attribute '" + std::string(list) + "' has 2 elements, expected 1");
+  }
+  for (const char* directions : {"scan_input_directions", "scan_output_directions"}) {
+    EXPECT_TRUE(InferScanWith(directions, {1}).ok()) << directions;
+    EXPECT_EQ(InferScanWith(directions, {5}).code(), StatusCode::kModel) << directions;
+  }
+}
+
 // A Loop in which `op` makes the next state of the last one.
 Graph LoopOver(const char* op, ValueType start_type, ValueType declared) {
   Graph graph;

@@ -62,6 +62,18 @@ TEST(Noise, WhatIsExactIsRightEvenWhereTheReferenceIsNot) {
   EXPECT_TRUE(IsNoise(Floats({1}), Floats({1.5F}), {Doubles({1}), {}}, {}));
 }
 
+// The lowest number of float64 is far from that of float32.
+TEST(Noise, R207_LimitsOfATypeExplainNothing) {
+  constexpr float kLowest = std::numeric_limits<float>::lowest();
+  constexpr double kLowestExact = std::numeric_limits<double>::lowest();
+  const Tensor reference = Floats({kLowest, 5});
+  const Evidence evidence = {Doubles({kLowestExact, 5}), {Floats({kLowest, 5})}};
+  EXPECT_FALSE(IsNoise(Floats({kLowest, 42}), reference, evidence, {}));
+  EXPECT_FALSE(IsNoise(Floats({42, 5}), reference, evidence, {}));
+  EXPECT_FALSE(IsNoise(Floats({-std::numeric_limits<float>::infinity(), 5}), reference, evidence, {}));
+  EXPECT_TRUE(IsNoise(Floats({kLowest, 5.001F}), reference, {Doubles({kLowestExact, 5.001}), {}}, {}));
+}
+
 TEST(Noise, ADisturbanceExplainsAsLargeADifference) {
   const Tensor reference = Floats({1, 5}), got = Floats({1.1F, 5});
   EXPECT_TRUE(IsNoise(got, reference, {std::nullopt, {Floats({1.06F, 5})}}, {}));
