@@ -188,7 +188,7 @@ std::vector<Compiled> CompileSomeCases(
   std::vector<Compiled> all;
   std::map<std::string, Count> counts;
   std::string ignored;
-  for (const char* liked : {"MatMul", "Conv", "Add", "Relu", ""})
+  for (const char* liked : {"MatMul", "Gemm", "Conv", "Add", "Relu", ""})
     for (const Case& tested : cases) {
       if (all.size() == most) return all;
       if (*liked != 0 ? tested.node.name() != liked : tested.label != "plain") continue;

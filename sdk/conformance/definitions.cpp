@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstddef>
+#include <cstdint>
 
 namespace deputy::conformance {
 namespace {
@@ -29,6 +31,7 @@ constexpr uint32_t kFloat8E4M3FN = Bit(DEPUTY_DTYPE_FLOAT8E4M3FN), kFloat8E8M0 =
 constexpr uint32_t kSmall25 = kSmall24 | kInt2s;
 constexpr bool kChanged = true, kExtended = false;
 constexpr int32_t kStillThere = INT32_MAX;
+constexpr size_t kVariadic = SIZE_MAX;
 
 std::vector<deputy_dtype> TypesIn(uint32_t bits) {
   std::vector<deputy_dtype> types;
@@ -37,16 +40,28 @@ std::vector<deputy_dtype> TypesIn(uint32_t bits) {
   return types;
 }
 
+// Those of "input type, ...".
+void AddNames(std::string_view operands, std::vector<std::string>& names) {
+  while (!operands.empty()) {
+    const size_t comma = std::min(operands.find(','), operands.size());
+    std::string_view one = operands.substr(0, comma);
+    one.remove_prefix(std::min(one.find_first_not_of(' '), one.size()));
+    if (!one.empty()) names.emplace_back(one.substr(0, one.find(' ')));
+    operands.remove_prefix(std::min(comma + 1, operands.size()));
+  }
+}
+
 // The list is no valid code before macro expansion.
 // clang-format off
 std::vector<OperatorFacts> MakeAll() {
   std::vector<OperatorFacts> all;
 #define DEPUTY_OPERATOR_BEGIN(name, domain, min_inputs, max_inputs, min_outputs, max_outputs) \
-  all.push_back({#name, domain, {}, {}});
+  all.push_back({#name, domain, {}, {}, {}, size_t{min_inputs}, size_t{max_inputs}, size_t{max_outputs}});
 #define DEPUTY_DEFINITION(name, since, change, types) all.back().definitions.push_back({since, change, TypesIn(types)});
 #define DEPUTY_ATTRIBUTE(name, kind, attribute, since, until, ...) \
   all.back().attributes.push_back({#attribute, since, until});
 #define DEPUTY_FORMER_ATTRIBUTE DEPUTY_ATTRIBUTE
+#define DEPUTY_INPUTS(name, operands) AddNames(operands, all.back().inputs);
 #include "schema/operators.inc"
   return all;
 }
@@ -135,6 +150,30 @@ int32_t OldestDefinition(const reference::Node& node, const reference::Inputs& i
     --at;
   }
   return facts->definitions[at].since;
+}
+
+std::string NotInDefinition(const reference::Node& node, const reference::Inputs& inputs) {
+  const OperatorFacts* facts = FactsOf(node.name());
+  if (facts == nullptr) return "";
+  const int32_t version = node.since_version;
+  const std::string in = node.name() + "-" + std::to_string(version);
+  const bool exists = std::any_of(facts->definitions.begin(), facts->definitions.end(),
+                                  [&](const Definition& definition) { return definition.since == version; });
+  if (!exists) return "there is no " + in;
+  for (const auto& [name, value] : node.attributes) {
+    const bool has = std::any_of(facts->attributes.begin(), facts->attributes.end(), [&](const AttributeFact& fact) {
+      return fact.name == name && version >= fact.since && version < fact.until;
+    });
+    if (!has) return in + " has no attribute " + name;
+  }
+  if (inputs.size() > facts->most_inputs || node.output_count > facts->most_outputs)
+    return in + " has fewer inputs or outputs";
+  if (inputs.size() < facts->least_inputs && version == facts->definitions.back().since) return in + " has more inputs";
+  for (size_t i = 0; i < std::min(inputs.size(), facts->inputs.size()); ++i)
+    for (const AttributeFact& fact : facts->attributes)
+      if (inputs[i] != nullptr && fact.name == facts->inputs[i] && version < fact.until)
+        return in + " has " + facts->inputs[i] + " as an attribute, and not as an input";
+  return "";
 }
 
 }  // namespace deputy::conformance

@@ -26,6 +26,8 @@ struct OperatorFacts {
   std::string_view name, domain;        // the name is that of the list: Node::name
   std::vector<Definition> definitions;  // oldest first
   std::vector<AttributeFact> attributes;
+  std::vector<std::string> inputs;  // names of the newest definition's; "..." for any number more
+  size_t least_inputs = 0, most_inputs = 0, most_outputs = 0;
 };
 
 // NULL for an operator that is not on the list.
@@ -41,5 +43,9 @@ std::vector<deputy_dtype> TypesOf(std::string_view name);
 // An old definition with the same semantics for a node of the newest one; `inputs` as in Case. May be newer than
 // necessary.
 int32_t OldestDefinition(const reference::Node& node, const reference::Inputs& inputs);
+
+// What the node has that its definition does not: an attribute of another one, an input that was an attribute then, too
+// many operands, a definition number that there is not. "" for a node as it may be in a model.
+std::string NotInDefinition(const reference::Node& node, const reference::Inputs& inputs);
 
 }  // namespace deputy::conformance

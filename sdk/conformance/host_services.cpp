@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "float_control.hpp"
 #include "model_graph.hpp"
 #include "partitions.hpp"
 #include "text.hpp"
@@ -122,10 +123,7 @@ void ParallelFor(void* self, int64_t count, int64_t grain, deputy_parallel_fn fn
 
 uint32_t ThreadCount(void*) { return kThreads; }
 
-uint64_t ClockNs(void*) {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
+uint64_t ClockNs(void* self) { return HostServices::Of(self).LookAtClock(); }
 
 }  // namespace
 
@@ -156,7 +154,7 @@ HostServices::HostServices() {
   table_.node_attribute = NodeAttribute;
   table_.parallel_for = conformance::ParallelFor;
   table_.thread_count = ThreadCount;
-  table_.clock_ns = ClockNs;
+  table_.clock_ns = conformance::ClockNs;
   helpers_ = HelpersOf(*this);
 }
 
@@ -218,6 +216,30 @@ bool HostServices::HasGraph(const deputy_graph* graph) const {
   return graphs_.count(graph) != 0;
 }
 
+void HostServices::SetLook(std::function<void(Look)> look) {
+  const std::lock_guard lock(mutex_);
+  look_ = look ? std::make_shared<const std::function<void(Look)>>(std::move(look)) : nullptr;
+}
+
+void HostServices::CallLook(Look look) {
+  std::shared_ptr<const std::function<void(Look)>> called;
+  {
+    const std::lock_guard lock(mutex_);
+    called = look_;
+  }
+  if (called != nullptr) (*called)(look);
+}
+
+uint64_t HostServices::LookAtClock() {
+  CallLook(Look::kClock);
+  return ClockNs();
+}
+
+uint64_t HostServices::ClockNs() const {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()) + ahead_ns_;
+}
+
 void HostServices::Fault(std::string text) {
   const std::lock_guard lock(mutex_);
   if (std::find(faults_.begin(), faults_.end(), text) == faults_.end()) faults_.push_back(std::move(text));
@@ -230,12 +252,20 @@ std::vector<std::string> HostServices::TakeFaults() {
 // Several ranges for each of several threads, none of them smaller than the grain, and handed out in no order: a race
 // between ranges of a job is noticed, and one that takes the caller for worker 0.
 void HostServices::ParallelFor(int64_t count, int64_t grain, deputy_parallel_fn fn, void* job) {
+  CallLook(Look::kParallelFor);
   if (count <= 0) return;
   const int64_t ranges = std::clamp<int64_t>(count / std::max<int64_t>(1, grain), 1, 2 * kThreads);
   std::atomic<int64_t> next{0};
   const auto work = [&](uint32_t worker) {
-    for (int64_t range = next++; range < ranges; range = next++)
+    for (int64_t range = next++; range < ranges; range = next++) {
+      const uint64_t control = FloatControl();
       fn(job, range * (count / ranges), range + 1 == ranges ? count : (range + 1) * (count / ranges), worker);
+      if (const uint64_t after = FloatControl(); after != control) {
+        RestoreFloatControl(control);
+        Fault("parallel_for: a range changed the floating point environment of its thread, which is the host's: " +
+              FloatChanges(control, after));
+      }
+    }
   };
   // With fewer threads, where the system refuses one, the others do its ranges.
   Threads others;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -58,6 +59,14 @@ class HostServices {
     if (interruption_) interruption_();
   }
 
+  // A call by which a run may notice that it should end. `look` is called, if it is not empty, at the beginning of
+  // each, on the plugin's thread; set while the plugin is not running.
+  enum class Look { kClock, kParallelFor };
+  void SetLook(std::function<void(Look)> look);
+  // The plugin's clock. It never goes back.
+  uint64_t ClockNs() const;
+  void AdvanceClock(std::chrono::nanoseconds by) { ahead_ns_ += static_cast<uint64_t>(by.count()); }
+
   void Fault(std::string text);
   // Takes the faults so far.
   std::vector<std::string> TakeFaults();
@@ -67,6 +76,7 @@ class HostServices {
   deputy_status* NewStatus(deputy_code code, deputy_node_id node, std::string message);
   // NULL for an id that this host does not have.
   const void* Extension(const char* id);
+  uint64_t LookAtClock();
   void ParallelFor(int64_t count, int64_t grain, deputy_parallel_fn fn, void* job);
 
  private:
@@ -78,6 +88,9 @@ class HostServices {
   std::set<const deputy_graph*> graphs_;
   std::vector<std::string> faults_;
   std::function<void()> interruption_;
+  void CallLook(Look look);
+  std::shared_ptr<const std::function<void(Look)>> look_;
+  std::atomic<uint64_t> ahead_ns_{0};
 };
 
 const char* CodeName(deputy_code code);

@@ -1,17 +1,14 @@
 #include "plugin.hpp"
 
 #include <dlfcn.h>
-#include <fenv.h>
 #include <stdlib.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <exception>
 
+#include "float_control.hpp"
 #include "guarded_buffer.hpp"
 #include "plugin_file.hpp"
 #include "text.hpp"
@@ -21,22 +18,6 @@ namespace deputy::conformance {
 namespace {
 
 constexpr uint64_t kMostScratch = uint64_t{1} << 30;
-
-// Rounding, flushing and traps, which affect the host's own results. Flags of past exceptions may change.
-uint64_t FloatControl() {
-  uint64_t control = static_cast<uint64_t>(fegetround());
-#if defined(__x86_64__)
-  control |= static_cast<uint64_t>(_mm_getcsr() & ~0x3fu) << 32;
-#endif
-  return control;
-}
-
-void RestoreFloatControl(uint64_t control) {
-  fesetround(static_cast<int>(control & 0xffffffffu));
-#if defined(__x86_64__)
-  _mm_setcsr(static_cast<unsigned>(control >> 32));
-#endif
-}
 
 // Names the running function for the parent process, which reads it if this process dies.
 class Running {
@@ -117,9 +98,9 @@ Outcome Plugin::Call(const char* function, const std::function<deputy_status*()>
       thrown = "an exception left it";
     }
   }
-  if (FloatControl() != control) {
+  if (const uint64_t after = FloatControl(); after != control) {
     RestoreFloatControl(control);
-    host_.Fault(std::string(function) + ": it changed the floating point environment");
+    host_.Fault(std::string(function) + ": it changed the floating point environment: " + FloatChanges(control, after));
   }
   if (!thrown.empty()) {
     host_.Fault(std::string(function) + ": " + thrown);

@@ -1,5 +1,7 @@
 #include "shown_model.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -57,16 +59,24 @@ void Binding::Close() {
 }
 
 Outcome Binding::RunStopped(Context& context, size_t number, const std::function<void()>& meanwhile, bool* stopped,
-                            std::string* why_not) {
+                            std::string* why_not, Where where) {
   *stopped = false;
   const GuardedBuffer& buffer =
       number < input_buffers_.size() ? *input_buffers_[number] : *output_buffers_[number - input_buffers_.size()];
   if (buffer.pages() == nullptr) return {};
+  auto* pages = static_cast<uint8_t*>(buffer.pages());
+  size_t size = buffer.pages_size();
+  if (where == Where::kMiddle) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    if (size < 3 * page) return {};
+    pages += size / 2 / page * page;
+    size = page;
+  }
   std::atomic<bool> ended{false}, in_time{false};
   Threads other;
   Outcome outcome;
   {
-    const Stop stop(buffer.pages(), buffer.pages_size(), buffer.protection());
+    const Stop stop(pages, size, buffer.protection());
     const bool started = other.Start([&] {
       while (!Stop::reached() && !ended) std::this_thread::sleep_for(std::chrono::microseconds(20));
       if (!Stop::waits()) return;

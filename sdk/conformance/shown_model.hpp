@@ -53,8 +53,10 @@ class Binding {
   // Runs, and waits where the delegate first touches buffer `number` (inputs in front of outputs) until `meanwhile` has
   // been called on another thread, or has not returned for a while. `stopped`: it touched the buffer, and `meanwhile`
   // returned in time.
+  // kMiddle: where it first touches a page in the middle of the buffer, if it has several.
+  enum class Where { kFirst, kMiddle };
   Outcome RunStopped(Context& context, size_t number, const std::function<void()>& meanwhile, bool* stopped,
-                     std::string* why_not);
+                     std::string* why_not, Where where = Where::kFirst);
   size_t buffer_count() const { return input_buffers_.size() + output_buffers_.size(); }
   // The bytes of each output.
   std::vector<std::vector<uint8_t>> Results() const;

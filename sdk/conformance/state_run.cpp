@@ -7,6 +7,7 @@
 #include "concurrency.hpp"
 #include "deputy/abi/ext/concurrency.h"
 #include "overlap.hpp"
+#include "stopped_run.hpp"
 #include "surroundings.hpp"
 #include "threads.hpp"
 
@@ -34,6 +35,7 @@ class StateRun {
                           {"contexts in turns", &StateRun::InTurns},
                           {"other constants", &StateRun::Constants},
                           {"after a refused run", &StateRun::AfterRefusal},
+                          {"after a run that ended early", &StateRun::AfterEnd},
                           {"contexts at once", &StateRun::AtOnce},
                           {"contexts end beside a run", &StateRun::EndBeside},
                           {"compiled beside a run", &StateRun::CompileBeside},
@@ -141,6 +143,11 @@ class StateRun {
     if (!ended.ok() && ended.code != DEPUTY_DEADLINE_EXCEEDED)
       return "a run whose deadline has passed ends neither well nor as deadline exceeded, but: " + ended.ToString();
     return After("a run whose deadline had passed", Once(*loaded_.context, 2));
+  }
+
+  std::string AfterEnd() {
+    return FaultAfterStops(instance_.plugin(), subject_.turn(0), {&subject_.turn(1), &subject_.turn(2)}, loaded_.claim,
+                           *loaded_.context, computes_in());
   }
 
   // Runs the context on this thread while `other` runs on another one `rounds` times.
@@ -273,6 +280,22 @@ bool TryState(TestRun& run, Instance& instance, const Subject& subject, bool who
   if (!loaded) return false;
   StateRun(run, instance, subject, *loaded, wholly).All();
   return true;
+}
+
+void TryEnded(TestRun& run, Instance& instance, const Case& tested) {
+  const CaseGraph shown(tested);
+  std::string why_not;
+  std::optional<Loaded> loaded = Load(instance, shown, &why_not);
+  if (!loaded) return;
+  const Case other = Turned(tested, 7);
+  const CaseGraph behind(other);
+  const std::string wrong = FaultAfterStops(instance.plugin(), shown, {&behind, &shown}, loaded->claim,
+                                            *loaded->context, run.settings().computes_in);
+  if (!run.NoFaults(instance.plugin(), tested.name())) return;
+  if (wrong.empty())
+    run.Passed(tested.name());
+  else
+    run.Failed(tested.name(), wrong);
 }
 
 void TryAtOnce(TestRun& run, Instance& instance, const Subject& subject) {

@@ -14,4 +14,7 @@ bool TryState(TestRun& run, Instance& instance, const Subject& subject, bool who
 // Only contexts at once, and other constants: for subjects with much data.
 void TryAtOnce(TestRun& run, Instance& instance, const Subject& subject);
 
+// Only runs that end in their middle, each with other data behind it: for cases with much data.
+void TryEnded(TestRun& run, Instance& instance, const Case& tested);
+
 }  // namespace deputy::conformance

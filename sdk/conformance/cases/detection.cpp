@@ -76,6 +76,12 @@ void AddNonMaxSuppression(std::vector<Case>& cases, uint64_t seed) {
       std::swap(turned.real[static_cast<size_t>(i * 4 + d)], turned.real[static_cast<size_t>(i * 4 + 2 + d)]);
   b.In(turned).In(b.Distinct(kF32, {1, 1, 6})).Const(Whole({6})).Const(Real({0.3125})).Note("corners=exchanged").Add();
   add(1, 1, 1).Const(Whole({3})).Const(Real({0.5})).Note("shape=[1,1,4]*[1,1,1]").Add();
+  // None overlaps another one, so that all of them are selected.
+  constexpr int64_t kMany = 1500;
+  Tensor apart(kF32, {1, kMany, 4});
+  for (int64_t i = 0; i < kMany * 4; ++i) apart.Put(i, static_cast<double>(i / 4 * 2 + (i % 4 < 2 ? 0 : 1)));
+  b.In(apart).In(b.Distinct(kF32, {1, 1, kMany})).Const(Whole({kMany})).Const(Real({0.5}));
+  b.Note("shape=[1,1500,4]*[1,1,1500]").Add();
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace deputy::conformance {
 #define DEPUTY_CASE_FAMILIES(X) \
   X(Elementwise) X(Binary) X(Convolution) X(Pooling) X(Matrix) X(Normalization) X(Movement) X(Indexing) X(Reduction) \
   X(Resize) X(Quantization) X(Recurrent) X(Attention) X(Sampling) X(Detection) X(Signal) X(Selection) X(Generation) \
-  X(Old) X(First) X(Microsoft) X(MicrosoftAttention) X(MicrosoftQuantized)
+  X(LongSums) X(Old) X(First) X(Microsoft) X(MicrosoftAttention) X(MicrosoftQuantized)
 // clang-format on
 #define DEPUTY_DECLARE(family) void Add##family##Cases(std::vector<Case>& cases, uint64_t seed);
 DEPUTY_CASE_FAMILIES(DEPUTY_DECLARE)

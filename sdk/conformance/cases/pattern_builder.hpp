@@ -71,7 +71,7 @@ class PatternBuilder {
     return Op("Pad", std::move(inputs), {{"mode", Text(mode)}});
   }
   size_t Mean(size_t x, Dims axes, int64_t keepdims = 1) {
-    return Op("ReduceMean", {x}, {{"axes", Ints(std::move(axes))}, {"keepdims", Int(keepdims)}});
+    return Op("ReduceMean", {x, Numbers(std::move(axes))}, {{"keepdims", Int(keepdims)}});
   }
   deputy_dtype dtype() const { return dtype_; }
 

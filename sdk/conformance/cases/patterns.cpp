@@ -283,7 +283,7 @@ void AddReductions(PatternBuilder& b) {
       b.Done(b.Op("Add", {b.Op("Mul", {scaled, b.Const(Row())}), b.Const(Row())}));
       b.Begin("a softmax" + name);
       const size_t shifted = b.In(Square());
-      const size_t largest = b.Op("ReduceMax", {shifted}, {{"axes", Ints({first})}});
+      const size_t largest = b.Op("ReduceMax", {shifted, b.Numbers({first})});
       const size_t power = b.Op("Exp", {b.Op("Sub", {shifted, largest})});
       b.Done(b.Op("Div", {power, b.Mean(power, {second})}));
     }

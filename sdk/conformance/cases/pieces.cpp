@@ -143,7 +143,7 @@ void AddMovements(std::vector<Piece>& all) {
   }));
   all.push_back(Movement("ReduceMean of the image", "ReduceMean", [](ModelBuilder& m, size_t x) -> Made {
     if (m.ValueOf(x).rank() != 4) return std::nullopt;
-    return m.Op("ReduceMean", {x}, {{"axes", Ints({2, 3})}});
+    return m.Op("ReduceMean", {x, m.Const(Whole({2, 3}))});
   }));
   all.push_back(Movement("QuantizeLinear and back", "QuantizeLinear", [](ModelBuilder& m, size_t x) -> Made {
     if (m.ValueOf(x).dtype != kF32) return std::nullopt;

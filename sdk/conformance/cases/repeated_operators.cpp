@@ -54,6 +54,10 @@ Append Slice(int64_t from, int64_t to, int64_t axis) {
   };
 }
 
+Append Mean(int64_t axis) {
+  return [=](PatternBuilder& b, size_t x) { return b.Mean(x, {axis}); };
+}
+
 Append Sums(int64_t axis) {
   return [=](PatternBuilder& b, size_t x) { return b.Op("CumSum", {x, b.Axis(axis)}); };
 }
@@ -143,8 +147,7 @@ std::vector<NodePair> AllNodePairs(deputy_dtype dtype) {
        Normalization("InstanceNormalization", 0.5f)},
       {"LayerNormalization with two epsilons", Square(), Normalization("LayerNormalization", 0.001f),
        Normalization("LayerNormalization", 0.5f)},
-      {"ReduceMean along two axes", Image(), Node("ReduceMean", {{"axes", Ints({2})}}),
-       Node("ReduceMean", {{"axes", Ints({3})}})},
+      {"ReduceMean along two axes", Image(), Mean(2), Mean(3)},
       {"CumSum along two axes", Square(), Sums(0), Sums(1)},
       {"Slice along two axes", Square(), Slice(1, 8, 0), Slice(2, 7, 1)},
       {"Reshape to two shapes", Image(), Reshape({1, kSide, kSide * kSide}), Reshape({kSide * kSide, kSide})},

@@ -25,6 +25,8 @@ void AddSelectionCases(std::vector<Case>& cases, uint64_t seed) {
   for (const Dims& dims : std::vector<Dims>{{7}, {2, 3, 4}, {1, 1}, {0, 3}})
     zero.In(gaps(kF32, dims)).Note(ShapeNote(dims)).Add();
   zero.In(Tensor(kF32, {3, 4})).Note("values=zero").Add();
+  // More elements are selected than a list of a fixed length holds.
+  for (const Dims& dims : std::vector<Dims>{{4, 1100}, {100003}}) zero.In(gaps(kF32, dims)).Note(ShapeNote(dims)).Add();
 
   CaseBuilder some(cases, "Compress", seed);
   for (const deputy_dtype dtype : TypesOf("Compress"))
@@ -33,6 +35,13 @@ void AddSelectionCases(std::vector<Case>& cases, uint64_t seed) {
   some.In(some.Random({3, 4})).Const(Kept({0, 1, 1})).With("axis", Int(1)).Note("condition=shorter").Add();
   some.In(some.Random({2, 3, 4})).Const(Kept({1, 0, 1})).With("axis", Int(-2)).Add();
   some.In(some.Random({3, 4})).In(Kept({0, 1, 1, 0})).With("axis", Int(1)).Note("condition=variable").Add();
+  std::vector<int64_t> most(5003, 1);
+  for (size_t i = 0; i < most.size(); i += 3) most[i] = 0;
+  const auto length = static_cast<int64_t>(most.size());
+  some.In(some.Distinct(kF32, {length})).Const(Kept(most)).Note(ShapeNote({length})).Add();
+  some.In(some.Distinct(kF32, {length, 2})).Const(Kept(most)).With("axis", Int(0)).Note(ShapeNote({length, 2})).Add();
+  some.In(some.Distinct(kF32, {2, length})).In(Kept(most)).With("axis", Int(1)).Note("condition=variable");
+  some.Note(ShapeNote({2, length})).Add();
   some.In(some.Random({3, 4})).Const(Kept({0, 0})).Note("condition=false").Add();
 
   CaseBuilder unique(cases, "Unique", seed);
@@ -45,6 +54,11 @@ void AddSelectionCases(std::vector<Case>& cases, uint64_t seed) {
   unique.In(few(kF32, {2, 9})).With("axis", Int(-1)).With("sorted", Int(0)).Outputs(4).Add();
   unique.In(few(kF32, {1, 9, 2})).With("axis", Int(1)).Outputs(4).Note("shape=[1,9,2]").Add();
   unique.In(few(kF32, {9})).Note("outputs=1").Add();
+  for (const bool all : {true, false})
+    unique.In(unique.Distinct(kF32, {3001}))
+        .Outputs(all ? 4 : 1)
+        .Note(all ? "shape=[3001]" : "shape=[3001] outputs=1")
+        .Add();
   unique.In(few(kF32, {1})).Outputs(4).Note("shape=[1]").Add();
 }
 

@@ -8,6 +8,7 @@
 #include "concurrency.hpp"
 #include "probing/subject.hpp"
 #include "probing/values.hpp"
+#include "stopped_run.hpp"
 #include "test.hpp"
 #include "threads.hpp"
 
@@ -257,6 +258,14 @@ void CheckCancel(TestRun& run, const Cases& cases) {
     if (!wrong.empty()) return run.Failed("before the run begins", wrong);
     if (!right("before the run begins")) return;
   }
+  // A run that stands in the host's parallel_for, and may hold locks there.
+  binding.Assign(*compiled.shown, compiled.claim, kPoison);
+  const StoppedRun held = RunStoppedAt(*opened.plugin, binding, context, Ending::kCancel, 1);
+  if (!held.why_not.empty()) return run.Failed("while the run is under way", held.why_not);
+  if (held.cancel_waits) return run.Failed("while the run is under way", kCancelWaits);
+  const std::string fault = FaultOfCancelled(compiled, binding, held.outcome, computes_in, &ended);
+  if (!fault.empty()) return run.Failed("while the run is under way", fault);
+  if (!right("while the run is under way")) return;
   // A run that has ended is not cancelled, and neither is the one behind it.
   context.Cancel(context.next_run() - 1);
   if (!right("of a run that has ended")) return;
@@ -279,7 +288,7 @@ void CheckCancel(TestRun& run, const Cases& cases) {
   }
   if (ended == 0)
     run.Warn(
-        "no run ended early of 23 that were cancelled, 3 of them before they began: the slot `cancel` has no visible "
+        "no run ended early of 24 that were cancelled, 3 of them before they began: the slot `cancel` has no visible "
         "effect (with the SDK's layer, Execute asks RunArgs::cancelled())");
   run.NoFaults(*opened.plugin, "");
 }

@@ -1,5 +1,6 @@
 // Life cycle: objects created and destroyed in every order that the ABI allows, constant verdicts, and a process state
 // that is unchanged afterwards.
+#include <algorithm>
 #include <map>
 
 #include "case_run.hpp"
@@ -142,6 +143,93 @@ void CheckOrder(TestRun& run, const std::vector<Case>& cases) {
   }
 }
 
+// Models with a constant of a million elements, for delegates of different operators.
+std::vector<Case> WithLargeConstants(uint64_t seed) {
+  constexpr int64_t kExtent = 1024;
+  std::vector<Case> all;
+  for (const deputy_dtype dtype : {kF32, kF16})
+    for (const char* type : {"MatMul", "Gemm", "Conv", "Add", "Mul"}) {
+      const bool is_conv = std::string(type) == "Conv", is_pair = type[0] == 'A' || std::string(type) == "Mul";
+      CaseBuilder b(all, type, seed);
+      b.In(b.Random(dtype, is_conv ? Dims{1, kExtent, 1, 1} : is_pair ? Dims{kExtent, kExtent} : Dims{1, kExtent}));
+      b.Const(b.Random(dtype, is_conv ? Dims{kExtent, kExtent, 1, 1} : Dims{kExtent, kExtent}, -0.5, 0.5));
+      if (is_conv) b.Quietly("kernel_shape", Ints({1, 1}));
+      b.Note("a constant of a million elements").Add();
+    }
+  for (const char* type : {"MatMulInteger", "Gather"}) {
+    CaseBuilder b(all, type, seed);
+    if (type[0] == 'G')
+      b.Const(b.Random(kF32, {kExtent, kExtent})).In(Whole({3, 1, 2}));
+    else
+      b.In(b.Random(kU8, {1, kExtent})).Const(b.Random(kU8, {kExtent, kExtent}));
+    b.Note("a constant of a million elements").Add();
+  }
+  return all;
+}
+
+// Many models on one instance, each destroyed before the next one: none may leave anything behind for which a later one
+// is refused. `tested` is changed, so that no two models are equal.
+void CheckReturned(TestRun& run, Instance& instance, Case tested, int rounds) {
+  for (int i = 0; i < rounds; ++i) {
+    for (Operand& input : tested.inputs)
+      if (input.constant) input.value.Put(i, static_cast<int64_t>(i % 2));
+    const CaseGraph shown(tested);
+    const auto fail = [&](const std::string& why) {
+      run.Failed(tested.name(), "model " + std::to_string(i + 1) +
+                                    " of one size on an instance, after the others were destroyed: " + why);
+    };
+    for (int question = 0; question < 4; ++question) {
+      Answer refusal;
+      std::optional<Claim> claim = instance.ClaimAll(shown.graph, &refusal);
+      if (!claim)
+        return fail(std::string("it is refused, and had been taken at first: ") + ReasonName(refusal.reason) + ", " +
+                    refusal.detail);
+      if (question < 3) {
+        instance.Release(*claim);
+        continue;
+      }
+      Outcome outcome;
+      std::string why_not;
+      const auto executable = instance.Compile(shown.graph, *claim, &outcome);
+      if (executable == nullptr) return fail("compile refuses it, and had not at first: " + outcome.ToString());
+      const auto context = executable->CreateContext(&why_not);
+      if (context == nullptr) return fail("it gets no context: " + why_not);
+      const std::string wrong =
+          i % 16 == 0 ? FaultOfRun(shown, *claim, *context, run.settings().computes_in) : std::string();
+      if (!wrong.empty()) return fail(wrong);
+    }
+  }
+  run.Passed(tested.name());
+}
+
+void CheckManyModels(TestRun& run, const std::vector<Case>& cases) {
+  constexpr size_t kMost = 3;
+  const auto [plugin, instance] = run.LoadAndOpen();
+  if (instance == nullptr) return;
+  const int rounds = run.settings().thorough ? 320 : 40;
+  std::vector<Case> taken;
+  std::map<std::string, int> of_operator;
+  for (const Case& tested : WithLargeConstants(run.settings().seed)) {
+    std::string ignored;
+    if (taken.size() < kMost && CompileCase(*instance, tested, &ignored)) taken.push_back(tested);
+  }
+  // Of other operators small ones.
+  for (const Case& tested : cases) {
+    const auto constant = [](const Operand& input) {
+      return input.present && input.constant && input.value.count() > 99;
+    };
+    if (taken.size() >= 2 * kMost || std::none_of(tested.inputs.begin(), tested.inputs.end(), constant)) continue;
+    std::string ignored;
+    if (++of_operator[tested.node.name()] == 1 && CompileCase(*instance, tested, &ignored)) taken.push_back(tested);
+  }
+  if (taken.empty()) return run.Skipped("it takes no node with a large constant");
+  for (size_t i = static_cast<size_t>(run.first_case()); i < taken.size(); ++i) {
+    run.BeginCase(static_cast<int64_t>(i), taken[i].name());
+    CheckReturned(run, *instance, taken[i], rounds);
+    if (!run.NoFaults(*plugin, taken[i].name()) || run.failures() != 0) return;
+  }
+}
+
 void CheckDestruction(TestRun& run, const std::vector<Case>& cases) {
   auto [plugin, instance, compiled] = OpenAnyCase(run, cases);
   if (!compiled) return;
@@ -209,6 +297,7 @@ std::vector<Test> LifeCycleTests(const std::vector<Case>& cases) {
           {"lifecycle.instances", With(CheckTwoInstances, cases)},
           {"lifecycle.query", With(CheckQueries, cases)},
           {"lifecycle.query_order", With(CheckOrder, cases)},
+          {"lifecycle.many_models", With(CheckManyModels, cases)},
           {"lifecycle.destruction", With(CheckDestruction, cases)},
           {"lifecycle.surroundings", With(CheckSurroundings, cases)},
           {"lifecycle.threads", With(CheckThreads, cases)}};

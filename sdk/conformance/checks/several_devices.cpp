@@ -1,4 +1,5 @@
 // Several devices of one delegate: results on each, in turns, at once, and on those that are left when one is closed.
+#include <algorithm>
 #include <deque>
 #include <map>
 
@@ -28,6 +29,22 @@ struct Device {
     return "";
   }
 };
+
+std::vector<Compiled> CompiledOn(Instance& instance, const std::vector<Case>& cases) {
+  std::vector<Compiled> all =
+      CompileSomeCases(instance, cases, 8, [](const Case&, size_t admitted, size_t) { return admitted < 4; });
+  // Else one with weights, which a device keeps.
+  std::string ignored;
+  for (const Case& tested : cases) {
+    if (!all.empty()) break;
+    const bool reads_constant = std::any_of(tested.inputs.begin(), tested.inputs.end(), [](const Operand& input) {
+      return input.constant && reference::IsReal(input.value.dtype);
+    });
+    if (!reads_constant) continue;
+    if (std::optional<Compiled> compiled = CompileCase(instance, tested, &ignored)) all.push_back(std::move(*compiled));
+  }
+  return all;
+}
 
 std::string FaultAtOnce(const std::deque<Device>& devices, deputy_dtype computes_in) {
   std::deque<Case> tested;
@@ -60,10 +77,12 @@ void CheckEach(TestRun& run, const std::vector<Case>& cases) {
       run.Failed("the device '" + ids[i] + "'", "it is listed, and open fails: " + outcome.ToString());
       continue;
     }
-    device.compiled =
-        CompileSomeCases(*device.instance, cases, 8, [](const Case&, size_t admitted, size_t) { return admitted < 4; });
+    device.compiled = CompiledOn(*device.instance, cases);
     devices.push_back(std::move(device));
   }
+  // What is compiled on a device after others were opened is that device's.
+  for (Device& device : devices)
+    for (Compiled& one : CompiledOn(*device.instance, cases)) device.compiled.push_back(std::move(one));
   for (size_t turn = 0; turn < 3; ++turn)
     for (const Device& device : devices)
       if (const std::string wrong = device.Fault(turn, computes_in); !wrong.empty())

@@ -13,25 +13,35 @@
 namespace deputy::conformance {
 namespace {
 
-// A case of thousands of elements, of the same type and rank.
-std::optional<Case> LargerThan(const Case& tested, uint64_t seed) {
-  constexpr int64_t kElements = 4096;
+constexpr int64_t kThousands = 4096, kMillion = 1 << 20;
+
+// A case of so many elements, of the same type and rank.
+std::optional<Case> LargerThan(const Case& tested, uint64_t seed, int64_t elements) {
   std::optional<Form> form = FormOf(tested);
   if (!form || form->dims.empty() || reference::CountOf(form->dims) == 0) return std::nullopt;
   Dims& dims = form->dims;
   if (dims.size() == 1) {
-    dims[0] = kElements;
+    dims[0] = elements;
   } else if (dims.size() == 2) {
-    dims = {64, kElements / 64};
+    dims = {64, elements / 64};
   } else {
     int64_t rest = 1;
     for (size_t i = 0; i + 2 < dims.size(); ++i) rest *= dims[i];
-    dims[dims.size() - 2] = std::max<int64_t>(2, kElements / 64 / rest);
+    dims[dims.size() - 2] = std::max<int64_t>(2, elements / 64 / rest);
     dims.back() = 64;
   }
   if (std::optional<Case> larger = CaseIn(tested.node.name(), *form, seed)) return larger;
+  if (elements > kThousands) return std::nullopt;
   const std::vector<Case> wide = Wider(tested, seed);
   return wide.empty() ? std::nullopt : std::optional<Case>(wide.front());
+}
+
+// Each element of its result follows from few others, so that a million of them are computed soon.
+bool IsOfFew(const Case& tested) {
+  const std::string& type = tested.node.op_type;
+  for (const char* part : {"Reduce", "Global", "Normalization", "oftmax", "Conv", "MatMul", "Gemm", "CumSum"})
+    if (type.find(part) != std::string::npos) return false;
+  return true;
 }
 
 void CheckOperator(TestRun& run, const std::vector<const Case*>& cases) {
@@ -44,11 +54,19 @@ void CheckOperator(TestRun& run, const std::vector<const Case*>& cases) {
     run.BeginCase(static_cast<int64_t>(i), taken[i].name());
     (void)TryState(run, *instance, Subject(taken[i]), i == 0);
   }
-  if (!taken.empty() && run.failures() == 0 && run.first_case() <= static_cast<int64_t>(taken.size()))
-    if (const std::optional<Case> larger = LargerThan(taken[0], run.settings().seed)) {
-      run.BeginCase(static_cast<int64_t>(taken.size()), larger->name());
+  const auto behind = static_cast<int64_t>(taken.size());
+  if (!taken.empty() && run.failures() == 0 && run.first_case() <= behind)
+    if (const std::optional<Case> larger = LargerThan(taken[0], run.settings().seed, kThousands)) {
+      run.BeginCase(behind, larger->name());
       TryAtOnce(run, *instance, Subject(*larger));
     }
+  if (!taken.empty() && run.failures() == 0 && run.first_case() <= behind + 1) {
+    const int64_t elements = IsOfFew(taken[0]) ? kMillion : run.settings().thorough ? 16 * kThousands : kThousands;
+    if (const std::optional<Case> larger = LargerThan(taken[0], run.settings().seed, elements)) {
+      run.BeginCase(behind + 1, larger->name());
+      TryEnded(run, *instance, *larger);
+    }
+  }
   if (taken.empty()) run.Skipped("it takes no node of this operator");
 }
 

@@ -1,4 +1,6 @@
 // Answers of the support query that are not true, or not always the same.
+#include <atomic>
+
 #include "liars.hpp"
 
 namespace liars {
@@ -67,12 +69,29 @@ struct RefusedAtCompile final : Fault {
   }
 };
 
+// The device has 16 MiB for constants, and those that were once asked about are never given back.
+struct MemoryOfConstants final : Fault {
+  std::atomic<uint64_t> used{0};
+  sdk::Verdict Answer(const sdk::NodeView& node, sdk::Verdict honest) override {
+    constexpr uint64_t kMemory = 16 << 20;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < node.input_count(); ++i)
+      if (node.input(i).exists() && node.input(i).is_constant()) bytes += node.input(i).constant_bytes();
+    if (used + bytes > kMemory) return sdk::Verdict::No(sdk::Reason::kOther, "the memory for constants is full");
+    if (honest.supported()) used += bytes;
+    return honest;
+  }
+};
+
 }  // namespace
 
 FaultRows AnswerFaults() {
-  return {Of<FirstQuestionDecides>("order-of-questions"), Of<EarlierGraph>("earlier-graph"),
-          Of<InstanceAge>("instance-age"), InArithmetic("dtype-ignored", DtypeIgnored),
-          Of<RefusedAtCompile>("refused-at-compile")};
+  return {Of<FirstQuestionDecides>("order-of-questions"),
+          Of<EarlierGraph>("earlier-graph"),
+          Of<InstanceAge>("instance-age"),
+          InArithmetic("dtype-ignored", DtypeIgnored),
+          Of<RefusedAtCompile>("refused-at-compile"),
+          Of<MemoryOfConstants>("memory-of-constants")};
 }
 
 }  // namespace liars

@@ -129,6 +129,17 @@ struct WritesInput final : Fault {
   }
 };
 
+// A run holds the lock of the queue, which cancel takes.
+struct CancelWaits final : Fault {
+  std::mutex queue;
+  void Cancel(Session&) override { const std::lock_guard<std::mutex> lock(queue); }
+  Status Run(Session& session, const sdk::RunArgs& args) override {
+    const std::lock_guard<std::mutex> lock(queue);
+    session.host().ParallelFor(8, 1, [](int64_t, int64_t) {});
+    return Fault::Run(session, args);
+  }
+};
+
 }  // namespace
 
 FaultRows ContractFaults() {
@@ -140,7 +151,8 @@ FaultRows ContractFaults() {
           Of<GlobalOption>("global-option"),
           Of<ConstantBehindTheEnd>("constant-behind-the-end"),
           Of<GraphKept>("graph-kept"),
-          Of<WritesInput>("writes-input")};
+          Of<WritesInput>("writes-input"),
+          Of<CancelWaits>("cancel-waits")};
 }
 
 }  // namespace liars

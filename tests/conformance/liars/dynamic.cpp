@@ -52,11 +52,20 @@ struct FirstExtents final : Fault {
   }
 };
 
+// A list of the device holds 1,024 elements that were selected.
+Tensors ListOf1024(const Node& node, const Inputs& inputs) {
+  Tensors made = reference::Compute(node, inputs);
+  if (!IsOneOf(node.op_type, {"Compress", "NonMaxSuppression", "NonZero", "Unique"})) return made;
+  for (int64_t i = 1024; i < made[0].count(); ++i) made[0].Put(i, int64_t{0});
+  return made;
+}
+
 }  // namespace
 
 FaultRows DynamicFaults() {
   return {Of<AllocatesTwice>("allocates-twice"), Of<AllocatesWholeTiles>("allocates-whole-tiles"),
-          Of<AllocatesNothing>("allocates-nothing"), Of<FirstExtents>("first-extents")};
+          Of<AllocatesNothing>("allocates-nothing"), Of<FirstExtents>("first-extents"),
+          InArithmetic("list-of-1024", ListOf1024)};
 }
 
 }  // namespace liars

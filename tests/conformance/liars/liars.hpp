@@ -89,6 +89,7 @@ class Session final : public sdk::ExecutionContext {
     std::vector<void*> pointers;
     std::vector<Dims> dims;
     bool flag = false;
+    size_t position = 0;
     std::atomic<bool> cancelled{false};
   };
   State state;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <limits>
 
 #include "liars.hpp"
 
@@ -141,6 +142,26 @@ Tensors IntegersInFloat64(const Node& node, const Inputs& inputs) {
   return made;
 }
 
+// Means of float16 divide a sum in float16, which may be infinite.
+Tensors SumsInFloat16(const Node& node, const Inputs& inputs) {
+  Tensors made = reference::Compute(node, inputs);
+  if (!IsOneOf(node.op_type, {"GlobalAveragePool", "ReduceMean"}) || made[0].dtype != DEPUTY_DTYPE_FLOAT16) return made;
+  const auto terms =
+      static_cast<double>(inputs[0]->count()) / static_cast<double>(std::max<int64_t>(1, made[0].count()));
+  for (int64_t i = 0; i < made[0].count(); ++i)
+    if (std::fabs(made[0].Get(i)) * terms > 65504) made[0].Put(i, std::numeric_limits<double>::infinity());
+  return made;
+}
+
+// Products of bytes are accumulated in 24 bits, which saturate.
+Tensors BytesIn24Bits(const Node& node, const Inputs& inputs) {
+  Tensors made = reference::Compute(node, inputs);
+  if (!IsOneOf(node.op_type, {"ConvInteger", "MatMulInteger"})) return made;
+  constexpr int64_t kMost = (1 << 23) - 1;
+  for (int64_t& value : made[0].whole) value = std::clamp(value, -kMost - 1, kMost);
+  return made;
+}
+
 }  // namespace
 
 FaultRows PrecisionFaults() {
@@ -154,7 +175,9 @@ FaultRows PrecisionFaults() {
           InArithmetic("loses-negative-zero", LosesNegativeZero),
           InArithmetic("saturates-integers", SaturatesIntegers),
           InArithmetic("integers-in-float32", IntegersInFloat32),
-          InArithmetic("integers-in-float64", IntegersInFloat64)};
+          InArithmetic("integers-in-float64", IntegersInFloat64),
+          InArithmetic("sums-in-float16", SumsInFloat16),
+          InArithmetic("bytes-in-24-bits", BytesIn24Bits)};
 }
 
 }  // namespace liars

@@ -69,6 +69,37 @@ struct LastDevice final : Fault {
   }
 };
 
+// What is compiled after another device was opened is loaded onto that one, and each finds its own alone.
+struct CompilesForLast final : Fault {
+  static std::atomic<const CompilesForLast*>& Current() {
+    static std::atomic<const CompilesForLast*> current{nullptr};
+    return current;
+  }
+  bool second = false;
+  std::mutex mutex;
+  std::vector<const Program*> elsewhere;
+  void OpenDevice(const std::string& id) override {
+    second = id == kSecondDevice;
+    Current() = this;
+  }
+  ~CompilesForLast() override {
+    if (Current() == this) Current() = nullptr;
+  }
+  Status Compile(const sdk::PartitionView&, Program& program) override {
+    const CompilesForLast* current = Current();
+    const std::lock_guard<std::mutex> lock(mutex);
+    elsewhere.erase(std::remove(elsewhere.begin(), elsewhere.end(), &program), elsewhere.end());
+    if (current != nullptr && current->second != second) elsewhere.push_back(&program);
+    return {};
+  }
+  Tensors Compute(Session& session, const Step& step, const Inputs& inputs) override {
+    Tensors made = Fault::Compute(session, step, inputs);
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (std::count(elsewhere.begin(), elsewhere.end(), &session.program()) != 0) PutOff(made);
+    return made;
+  }
+};
+
 // The type of the node under question is in one place for all instances.
 struct OneQuestion final : Fault {
   struct Asked {
@@ -152,6 +183,7 @@ FaultRows SharedFaults() {
   return {Of<StagingOfExecutable>("staging-of-executable"),
           Of<SecondDevice>("second-device"),
           Of<LastDevice>("last-device"),
+          Of<CompilesForLast>("compiles-for-last"),
           Of<OneQuestion>("one-question"),
           Of<OneCompilation>("one-compilation"),
           Of<WrongAfterSet>("wrong-after-set"),

@@ -1,4 +1,6 @@
 // What calls that overlap share. The races are between atomic steps, so that the plugin itself is well defined.
+#include <fenv.h>
+
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -108,11 +110,22 @@ struct WorkersShareScratch final : Fault {
   }
 };
 
+// Kernels run with another rounding, which is restored on the calling thread alone.
+struct RoundingOfThreads final : Fault {
+  Status Run(Session& session, const sdk::RunArgs& args) override {
+    const int before = fegetround();
+    session.host().ParallelFor(64, 1, [](int64_t, int64_t) { fesetround(FE_TOWARDZERO); });
+    fesetround(before);
+    return Fault::Run(session, args);
+  }
+};
+
 }  // namespace
 
 FaultRows ThreadFaults() {
-  return {Of<StaticScratch>("static-scratch"), Of<CompileResetsDriver>("compile-resets-driver"),
-          Of<LazyTables>("lazy-tables"), Of<WorkersShareScratch>("workers-share-scratch")};
+  return {Of<RoundingOfThreads>("rounding-of-threads"), Of<StaticScratch>("static-scratch"),
+          Of<CompileResetsDriver>("compile-resets-driver"), Of<LazyTables>("lazy-tables"),
+          Of<WorkersShareScratch>("workers-share-scratch")};
 }
 
 }  // namespace liars

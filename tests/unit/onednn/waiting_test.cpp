@@ -1,4 +1,4 @@
-#include "waiting.hpp"
+#include "plugins/onednn/waiting.hpp"
 
 #include <gtest/gtest.h>
 #include <omp.h>

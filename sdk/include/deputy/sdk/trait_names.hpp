@@ -32,8 +32,24 @@ namespace deputy::sdk::detail {
 DEPUTY_SDK_WRONG_TRAITS(DEPUTY_SDK_HAS)
 #undef DEPUTY_SDK_HAS
 
+// In a class named like a function of the base, that name is the class.
+#define DEPUTY_SDK_FUNCTIONS(X) \
+  X(Capabilities) X(Devices) X(Estimate) X(Groups) X(Operators) X(Options) X(Probe) X(concurrency)
+#define DEPUTY_SDK_IS_TYPE(name)             \
+  template <class D, class = void>           \
+  struct IsType_##name : std::false_type {}; \
+  template <class D>                         \
+  struct IsType_##name<D, std::void_t<typename D::name>> : std::true_type {};
+DEPUTY_SDK_FUNCTIONS(DEPUTY_SDK_IS_TYPE)
+#undef DEPUTY_SDK_IS_TYPE
+
 template <class D>
 constexpr bool CheckTraits() {
+#define DEPUTY_SDK_REFUSE_CLASS(name)     \
+  static_assert(!IsType_##name<D>::value, \
+                "the class of a delegate must not be named " #name ", as a function of its base");
+  DEPUTY_SDK_FUNCTIONS(DEPUTY_SDK_REFUSE_CLASS)
+#undef DEPUTY_SDK_REFUSE_CLASS
 #define DEPUTY_SDK_REFUSE(name, instead) \
   static_assert(!Has_##name<D>::value, "there is no trait " #name ": it is called " instead);
   DEPUTY_SDK_WRONG_TRAITS(DEPUTY_SDK_REFUSE)
@@ -55,6 +71,7 @@ constexpr bool CheckTraits() {
   return true;
 }
 
+#undef DEPUTY_SDK_FUNCTIONS
 #undef DEPUTY_SDK_WRONG_TRAITS
 
 }  // namespace deputy::sdk::detail
