@@ -220,6 +220,7 @@ class Walk {
     if (node.regions.size() != 1) return Error(StatusCode::kModel, "expected one body, got {}", node.regions.size());
     const Region whole = node.regions[0];
     DEPUTY_ASSIGN_OR_RETURN(const LoopForm form, LoopFormOf(node, *whole.body));
+    if (!form.is_loop) DEPUTY_RETURN_IF_ERROR(CheckScanInputs(node, form));
     std::vector<ValueType> entries;
     if (form.is_loop) entries = {{DType::kInt64, true, {}}, {DType::kBool, true, {}}};
     for (size_t i = form.before_inputs(); i < node.inputs.size(); ++i) entries.push_back(InputType(node, i));
@@ -228,7 +229,6 @@ class Walk {
       ValueType& entry = entries[form.states + i];
       DEPUTY_RETURN_IF_ERROR(CheckStacked(entry));
       const int64_t axis = InputDirection(node, i).axis, rank = static_cast<int64_t>(entry.dims.size());
-      if (!form.is_loop && entry.ranked) DEPUTY_RETURN_IF_ERROR(CheckScanAxis("input", i, axis, rank));
       if (entry.ranked && axis >= -rank && axis < rank)
         length = std::max(length, entry.dims[static_cast<size_t>(axis < 0 ? axis + rank : axis)]);
       entry = ElementOf(entry, axis);
@@ -250,15 +250,13 @@ class Walk {
       }
       if (again) budget_.repeated += budget_.visits - before;
     }
+    if (!form.is_loop) DEPUTY_RETURN_IF_ERROR(CheckScanOutputs(node, form));
     const Graph& body = *node.regions[0].body;
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] == kNone) continue;
       const ValueType& made = body.values[body.outputs[form.before_outputs() + i]].type;
       if (i >= form.states) DEPUTY_RETURN_IF_ERROR(CheckStacked(made));
       const size_t scan = i - form.states;
-      if (!form.is_loop && i >= form.states && made.ranked)
-        DEPUTY_RETURN_IF_ERROR(CheckScanAxis("output", scan, OutputDirection(node, scan).axis,
-                                             static_cast<int64_t>(made.dims.size()) + 1));
       graph_.values[node.outputs[i]].type = i < form.states
                                                 ? entries[form.before_inputs() + i]
                                                 : SequenceOf(made, OutputDirection(node, scan).axis, length);
@@ -266,8 +264,24 @@ class Walk {
     return Keep(node);
   }
 
-  static Status CheckScanAxis(const char* side, size_t i, int64_t axis, int64_t rank) {
-    if (axis >= -rank && axis < rank) return {};
+  // Apart from VisitLoop, whose frame is on the stack once for each level of nested loops.
+  [[gnu::noinline]] Status CheckScanInputs(const Node& node, const LoopForm& form) const {
+    for (size_t i = 0; i < form.scanned_inputs; ++i)
+      DEPUTY_RETURN_IF_ERROR(
+          CheckScanAxis("input", i, InputDirection(node, i).axis, InputType(node, form.states + i), 0));
+    return {};
+  }
+  [[gnu::noinline]] Status CheckScanOutputs(const Node& node, const LoopForm& form) const {
+    const Graph& body = *node.regions[0].body;
+    for (size_t i = 0; i < form.scanned_outputs; ++i)
+      DEPUTY_RETURN_IF_ERROR(CheckScanAxis("output", i, OutputDirection(node, i).axis,
+                                           body.values[body.outputs[form.states + i]].type, 1));
+    return {};
+  }
+  // Of a sequence whose rank is that of the type and `more`.
+  static Status CheckScanAxis(const char* side, size_t i, int64_t axis, const ValueType& type, int64_t more) {
+    const int64_t rank = static_cast<int64_t>(type.dims.size()) + more;
+    if (!type.ranked || (axis >= -rank && axis < rank)) return {};
     return Error(StatusCode::kModel, "scan {} {} has rank {}, but its scan axis {} is out of range", side, i, rank,
                  axis);
   }

@@ -1,7 +1,5 @@
 #include "graph/loop_form.hpp"
 
-#include <initializer_list>
-
 namespace deputy::host {
 namespace {
 
@@ -11,10 +9,13 @@ ScanDirection Direction(const Node& node, const char* axes, const char* directio
 }
 
 // One for each of `count` sequences, or none.
-Status CheckLists(const Node& node, std::initializer_list<const char*> lists, size_t count) {
-  for (const char* list : lists)
+Status CheckLists(const Node& node, const char* axes, const char* directions, size_t count) {
+  for (const char* list : {axes, directions})
     if (const size_t given = node.primitive.GetInts(list).size(); given != 0 && given != count)
       return Error(StatusCode::kModel, "attribute '{}' has {} elements, expected {}", list, given, count);
+  for (const int64_t direction : node.primitive.GetInts(directions))
+    if (direction != 0 && direction != 1)
+      return Error(StatusCode::kModel, "attribute '{}' must be of zeros and ones, got {}", directions, direction);
   return {};
 }
 
@@ -43,8 +44,8 @@ Result<LoopForm> LoopFormOf(const Node& node, const Graph& body) {
     return Error(StatusCode::kModel, "the body has {} outputs, too few for {} outputs of the node", body.outputs.size(),
                  node.outputs.size());
   if (!form.is_loop) {
-    DEPUTY_RETURN_IF_ERROR(CheckLists(node, {"scan_input_axes", "scan_input_directions"}, form.scanned_inputs));
-    DEPUTY_RETURN_IF_ERROR(CheckLists(node, {"scan_output_axes", "scan_output_directions"}, form.scanned_outputs));
+    DEPUTY_RETURN_IF_ERROR(CheckLists(node, "scan_input_axes", "scan_input_directions", form.scanned_inputs));
+    DEPUTY_RETURN_IF_ERROR(CheckLists(node, "scan_output_axes", "scan_output_directions", form.scanned_outputs));
   }
   for (size_t i = before; i < inputs; ++i)
     if (node.inputs[i] == kNone) return Error(StatusCode::kModel, "input {} is missing", i);

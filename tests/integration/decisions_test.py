@@ -18,7 +18,7 @@ from pathlib import Path
 from scratch import PluginsCase
 
 ARGS = None
-BUDGET = "100s"  # of a search, also on a busy machine; on an idle one it takes few of them
+BUDGET = "30s"  # of a search, also on a busy machine; on an idle one it takes a few
 MOST_SEARCHES = 5  # PlacementDecision::kMostUnsureSearches
 
 

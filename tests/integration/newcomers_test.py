@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import unittest
+from pathlib import Path
 
 import onnx_bytes
 from scratch import ScratchCase
