@@ -80,6 +80,8 @@ class HostServices {
   void ParallelFor(int64_t count, int64_t grain, deputy_parallel_fn fn, void* job);
 
  private:
+  void CallLook(Look look);
+
   deputy_host table_{};
   deputy_ext_partition_helpers helpers_{};
   mutable std::mutex mutex_;
@@ -88,7 +90,6 @@ class HostServices {
   std::set<const deputy_graph*> graphs_;
   std::vector<std::string> faults_;
   std::function<void()> interruption_;
-  void CallLook(Look look);
   std::shared_ptr<const std::function<void(Look)>> look_;
   std::atomic<uint64_t> ahead_ns_{0};
 };

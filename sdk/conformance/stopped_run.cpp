@@ -69,9 +69,8 @@ std::string FaultOfEnd(const Outcome& outcome, Ending ending, const ShownModel& 
 }  // namespace
 
 const char* const kCancelWaits =
-    "cancel does not return for 3 seconds while its run is in the host's parallel_for: it returns at once, and waits "
-    "for no "
-    "lock that a run holds";
+    "cancel does not return for 3 seconds while its run is in the host's parallel_for: it must return at once, and "
+    "wait for no lock that a run holds";
 
 const char* NameOf(Ending ending) { return ending == Ending::kCancel ? "was cancelled" : "exceeded its deadline"; }
 

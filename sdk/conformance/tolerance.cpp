@@ -190,11 +190,6 @@ double LargestNumber(deputy_dtype dtype) {
   }
 }
 
-// A mask, or the maximum of nothing: no size of the other elements.
-bool IsLimit(deputy_dtype dtype, double value) {
-  return reference::IsReal(dtype) && std::fabs(value) >= LargestNumber(dtype) / 2;
-}
-
 // Of two elements of which one is not finite, whether they are one: both NaN, the same infinity, or an infinity and a
 // number at the end of the type.
 bool IsSameSpecial(double a, double b, deputy_dtype dtype) {
@@ -214,11 +209,21 @@ std::string ElementText(const Tensor& tensor, int64_t i) {
 
 }  // namespace
 
-std::string Difference(const Tensor& got, const Tensor& expected, const Tolerance& tolerance) {
+bool IsLimit(deputy_dtype dtype, double value) {
+  return reference::IsReal(dtype) && std::isfinite(value) && std::fabs(value) >= LargestNumber(dtype) / 2;
+}
+
+double LargestMagnitude(const Tensor& tensor) {
   double largest = 0;
-  for (int64_t i = 0; i < expected.count(); ++i)
-    if (std::isfinite(expected.Get(i)) && !IsLimit(expected.dtype, expected.Get(i)))
-      largest = std::max(largest, std::fabs(expected.Get(i)));
+  for (int64_t i = 0; i < tensor.count(); ++i) {
+    const double value = tensor.Get(i);
+    if (std::isfinite(value) && !IsLimit(tensor.dtype, value)) largest = std::max(largest, std::fabs(value));
+  }
+  return largest;
+}
+
+std::string Difference(const Tensor& got, const Tensor& expected, const Tolerance& tolerance) {
+  const double largest = LargestMagnitude(expected);
   const bool is_exact = !reference::IsReal(expected.dtype) && tolerance.For(0, 0) < 1;
   double worst = 0;
   int64_t at = -1, wrong = 0;
