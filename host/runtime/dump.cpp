@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -46,7 +47,11 @@ Status MakeFolder(const std::filesystem::path& folder) {
 Status MakeOwnFolder(const std::filesystem::path& folder) {
   DEPUTY_RETURN_IF_ERROR(MakeFolder(folder));
   struct stat about {};
-  if (lstat(folder.c_str(), &about) == 0 && IsTrustedOwner(about.st_uid)) return {};
+  if (lstat(folder.c_str(), &about) != 0)
+    return Error(StatusCode::kUnavailable, "the folder cannot be read: {}", std::generic_category().message(errno))
+        .At("debug.dump")
+        .At(folder.string());
+  if (IsTrustedOwner(about.st_uid)) return {};
   return Error(StatusCode::kUnavailable, "the folder {}", OwnerText(about.st_uid))
       .At("debug.dump")
       .At(folder.string())

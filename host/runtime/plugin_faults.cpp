@@ -23,8 +23,7 @@ bool IsRecent(std::chrono::system_clock::time_point time, std::chrono::system_cl
 
 void AddFault(std::vector<FaultRecord>& records, FaultRecord fault, bool apart) {
   const auto known = std::find_if(records.begin(), records.end(), [&](const FaultRecord& record) {
-    return record.content.content == fault.content.content && record.content.model == fault.content.model &&
-           (!apart || record.limits == fault.limits);
+    return record.content.IsSame(fault.content) && (!apart || record.limits == fault.limits);
   });
   if (known != records.end()) {
     // Those of the plugin itself count together as long as one follows another.
@@ -68,9 +67,9 @@ void PluginFaults::Count(const std::string& fault, const std::optional<FaultCont
     else
       AddFault(records_, record);
     const FaultRecord& last = records_.back();
-    if (last.content.content != subject.content || last.content.model != subject.model || !last.is_kept_away()) return;
+    if (!last.content.IsSame(subject) || !last.is_kept_away()) return;
     keeps_any_away_ = true;
-    if (records_.back().count == FaultRecord::kMost)
+    if (last.count == FaultRecord::kMost)
       Log(LogLevel::kWarning, "{} of {}: ended the worker process of a plugin twice, and is kept away from it",
           Printable(subject.part), Printable(subject.model_name));
   };
@@ -113,16 +112,17 @@ void PluginFaults::Judge(const std::string& fault) {
 
 Status PluginFaults::Check(const FaultContent& content) const {
   const std::lock_guard lock(mutex_);
-  size_t other_models = 0;
+  const auto refusal = [](const FaultRecord& record, const std::string& what, const char* how_often) {
+    return Error(StatusCode::kPlugin, "its worker process {} with {} before, {}", record.text, what, how_often)
+        .Advise("'deputy quarantine ls' lists what is kept away from plugins, 'clear' releases it");
+  };
+  size_t models = 0;  // from which the content is kept away
   for (const FaultRecord& record : records_) {
     if (!record.is_kept_away()) continue;
-    const bool all_parts = record.content.content == content.model;
-    const bool here = record.content.model == content.model, same = record.content.content == content.content;
-    if (!all_parts && !(same && (here || ++other_models == FaultRecord::kMostModels))) continue;
-    const std::string what = all_parts ? "parts of this model" : "this " + content.part;
-    return Error(StatusCode::kPlugin, "its worker process {} with {} before, {}", record.text, what,
-                 all_parts || here ? "for the second time" : "in two other models")
-        .Advise("'deputy quarantine ls' lists what is kept away from plugins, 'clear' releases it");
+    if (record.content.content == content.model) return refusal(record, "parts of this model", "for the second time");
+    if (record.content.content != content.content) continue;
+    if (record.content.model == content.model) return refusal(record, "this " + content.part, "for the second time");
+    if (++models == FaultRecord::kMostModels) return refusal(record, "this " + content.part, "in two other models");
   }
   return {};
 }

@@ -22,6 +22,8 @@ namespace deputy::host {
 struct FaultContent {
   Digest content{}, model{};
   std::string model_name, part;  // "partition npu0/0 of 3 nodes"
+
+  bool IsSame(const FaultContent& other) const { return content == other.content && model == other.model; }
 };
 
 // The faults with one content in one model: it may be the data of that model that the plugin cannot compute.
