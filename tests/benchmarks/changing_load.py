@@ -5,8 +5,8 @@
   changing_load.py --deputy build/release/bin/deputy MODEL --check  exit status 1 where a limit is missed
 
 A repetition has an empty cache. The model is started a few times while busy processes, one less than processors, run
-for a while and pause for a while; then, without them, until its decision is sure, and its runs are compared with the
-better of the two fixed configurations, `cpu-only` and the default in its order, in the same minute.
+for a while and pause for a while; then a few times without them, in which an unsure decision is made again; then its runs
+are compared with the better of the two fixed configurations, `cpu-only` and the default in its order.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import machine
 
 STARTS = 3  # under the load
 ON, OFF = 0.7, 0.5  # seconds
-SURE_STARTS = 3  # without it
+QUIET_STARTS = 3  # without it
 MOST = 1.1  # of the better fixed configuration
 
 
@@ -67,7 +67,7 @@ def repeat(options):
         finally:
             stop.set()
             load.join()
-        for _ in range(SURE_STARTS):
+        for _ in range(QUIET_STARTS):
             bench.median_ns(1)
         fixed = {"cpu": ("--config", "cpu-only"), "order": ("--set", "placement.policy=priority")}
         times = {"measured": [], "cpu": [], "order": []}

@@ -12,11 +12,11 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 import onnx_bytes
+from scratch import ScratchCase
 
 ARGS = None
 INT64 = 7
@@ -45,26 +45,16 @@ def floats(values):
     return struct.pack(f"<{len(values)}f", *values)
 
 
-class PluginFaults(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name)
-
-    def write(self, name, content):
-        path = self.scratch / name
-        path.write_bytes(content) if isinstance(content, bytes) else path.write_text(content)
-        return path
-
+class PluginFaults(ScratchCase):
     def use(self, fixture, trust="probe"):
         plugins = self.scratch / "plugins"
         plugins.mkdir(exist_ok=True)
         shutil.copy(Path(ARGS.fixtures) / f"{fixture}.so", plugins)
-        self.config = self.write("c.yaml", f"version: 1\nplugins: {{paths: [{plugins}], trust: {trust}}}\n"
+        self.config = self.file("c.yaml", f"version: 1\nplugins: {{paths: [{plugins}], trust: {trust}}}\n"
                                  f"delegates: [{{name: {fixture}, required: true, isolation: none}}]\n")  # fmt: skip
 
     def model(self, nodes, inputs, outputs):
-        self.model_file = self.write("m.onnx", onnx_bytes.model(nodes, inputs, outputs))
+        self.model_file = self.file("m.onnx", onnx_bytes.model(nodes, inputs, outputs))
 
     def relu(self):
         x, y = (onnx_bytes.value_info(name, (2, 3)) for name in "xy")
@@ -80,7 +70,7 @@ class PluginFaults(unittest.TestCase):
             environment["DEPUTY_CHECK"] = check
         command = [ARGS.deputy, "run", self.model_file, "--config", self.config, "--rtol", "0", "--atol", "0"]
         for name, data in self.values.items():
-            file = self.write(f"{name}.raw", data)
+            file = self.file(f"{name}.raw", data)
             command += ["--expect" if name.startswith("y") else "--input", f"{name}={file}"]
         return subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True, timeout=100)
 
@@ -136,7 +126,7 @@ class PluginFaults(unittest.TestCase):
         """In an exit handler and in a destructor, whatever the program's own status is."""
         self.relu()
         self.use("misbehaves")
-        wrong = self.write("wrong.raw", floats([9] * 6))
+        wrong = self.file("wrong.raw", floats([9] * 6))
         results = {"done": ((), 0), "mismatch": (("--expect", f"y={wrong}"), 1), "late": (("--timeout", "1us"), 5)}
         for status, (arguments, expected) in results.items():
             self.assertEqual(self.run_model(*arguments).returncode, expected, status)
@@ -249,7 +239,7 @@ class PluginFaults(unittest.TestCase):
                    [onnx_bytes.value_info("x", (2, 3))], [onnx_bytes.value_info("y", (2, "count"))])  # fmt: skip
         self.values = {"x": floats([0, 7, 0, 7, 0, 7])}
         self.use("takes_open_extents")
-        expected = self.write("expected.npy", onnx_bytes.npy([0, 1, 1, 1, 0, 2], (2, 3)))
+        expected = self.file("expected.npy", onnx_bytes.npy([0, 1, 1, 1, 0, 2], (2, 3)))
         done = self.run_model("--expect", f"y={expected}")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("match", done.stdout)

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
-#include <chrono>
 #include <filesystem>
 #include <iterator>
-#include <thread>
+
+#include "support/waiting.hpp"
 
 namespace onednn {
 namespace {
@@ -42,14 +42,6 @@ std::ptrdiff_t ThreadsOfProcess() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
 }
 
-template <class Condition>
-bool Becomes(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (!condition())
-    if (std::chrono::steady_clock::now() > end) return false;
-  return true;
-}
-
 // More threads of OpenMP than processors make its waiting threads sleep.
 TEST(Waiting, BesideOtherWorkThreadsAreHeldUntilItEnds) {
   const int processors = omp_get_num_procs();
@@ -67,13 +59,13 @@ TEST(Waiting, BesideOtherWorkThreadsAreHeldUntilItEnds) {
   for (int i = 0; i < 3; ++i) {
     const std::ptrdiff_t before = ThreadsOfProcess();
     pass(100);
-    ASSERT_TRUE(Becomes([&] { return waiting.sleeps(); }));
-    EXPECT_TRUE(Becomes([&] { return ThreadsOfProcess() == before + 2; }));  // a team of two
+    ASSERT_TRUE(deputy::Eventually([&] { return waiting.sleeps(); }));
+    EXPECT_TRUE(deputy::Eventually([&] { return ThreadsOfProcess() == before + 2; }));  // a team of two
     pass(0);
     EXPECT_TRUE(waiting.sleeps());
     pass(0);
-    ASSERT_TRUE(Becomes([&] { return !waiting.sleeps(); }));
-    EXPECT_TRUE(Becomes([&] { return ThreadsOfProcess() == before; }));
+    ASSERT_TRUE(deputy::Eventually([&] { return !waiting.sleeps(); }));
+    EXPECT_TRUE(deputy::Eventually([&] { return ThreadsOfProcess() == before; }));
   }
 }
 

@@ -55,6 +55,22 @@ TEST(Refusals, R158_WindowsOfAnotherRankAreRefused) {
       EXPECT_FALSE(OneNode("Conv", conv, [&](PrimitiveBytes& p) { p.Ints(name, list); }).IsTaken()) << name;
 }
 
+// The device has -inf where the host has the lowest number.
+TEST(Refusals, R207_MaximaOfWindowsInThePaddingAreRefused) {
+  const auto pool = [](const char* op, const Dims& out, const Dims& pads) {
+    return OneNode(op, {{1, 1, 4, 4}, {1, 1, out[0], out[1]}}, [pads](PrimitiveBytes& p) {
+      p.Ints("kernel_shape", {2, 2});
+      p.Ints("pads", pads);
+    });
+  };
+  EXPECT_TRUE(pool("MaxPool", {5, 5}, {1, 1, 1, 1}).IsTaken());
+  EXPECT_FALSE(pool("MaxPool", {6, 5}, {2, 1, 1, 1}).IsTaken());
+  EXPECT_FALSE(pool("MaxPool", {5, 6}, {1, 2, 1, 1}).IsTaken());
+  EXPECT_FALSE(pool("MaxPool", {6, 5}, {1, 1, 2, 1}).IsTaken());
+  EXPECT_FALSE(pool("MaxPool", {5, 6}, {1, 1, 1, 2}).IsTaken());
+  EXPECT_TRUE(pool("AveragePool", {6, 5}, {2, 1, 1, 1}).IsTaken());
+}
+
 TEST(Refusals, R158_ResultsOfOtherExtentsAreRefused) {
   const auto axis = [](PrimitiveBytes& p) { p.Int("axis", 0); };
   EXPECT_TRUE(OneNode("Concat", {{2, 3}, {1, 3}, {3, 3}}, axis).IsTaken());
