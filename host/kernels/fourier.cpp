@@ -62,9 +62,7 @@ void Fast(int64_t length, bool inverse, double* line, const double* roots) {
 // The roots of unity; for other lengths also a copy of the line.
 size_t FourierMemory(int64_t length) { return static_cast<size_t>(length) * (IsPowerOfTwo(length) ? 2 : 4); }
 
-int64_t FourierSteps(int64_t length) {
-  return StepsOf(4 * length, IsPowerOfTwo(length) ? std::bit_width(static_cast<uint64_t>(length)) : length);
-}
+int64_t FourierSteps(int64_t length) { return StepsOf(4 * length, IsPowerOfTwo(length) ? LevelsOf(length) : length); }
 
 void PrepareFourier(int64_t length, double* memory) {
   InParts(length, kFourierPart, [&](int64_t first, int64_t last) {

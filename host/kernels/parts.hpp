@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "base/cancellation.hpp"
@@ -55,6 +56,10 @@ inline int64_t StepsOf(int64_t a, int64_t b, int64_t c = 1) {
   int64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) || __builtin_mul_overflow(product, c, &product) ? INT64_MAX : product;
 }
+
+// The levels of halving `count`, which is not negative, down to 0: the depth of a sort or of a transform.
+// std::bit_width has the type of its argument in libstdc++ before 13.
+inline int64_t LevelsOf(int64_t count) { return static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(count))); }
 
 // Calls fn(i) for begin <= i < end, each of which takes so many steps, until the run ends.
 template <class F>

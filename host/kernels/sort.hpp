@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <utility>
 
@@ -20,7 +19,7 @@ class LongSort {
 
   // Puts the elements that belong before `wanted` there, in order.
   void Run(int64_t* begin, int64_t* end, const int64_t* wanted) {
-    Sort(begin, end, wanted, 2 * static_cast<int>(std::bit_width(static_cast<uint64_t>(end - begin))));
+    Sort(begin, end, wanted, 2 * static_cast<int>(LevelsOf(end - begin)));
   }
 
  private:
@@ -31,7 +30,7 @@ class LongSort {
   // Quicksort: of the two sides of a pivot the shorter one is sorted by a call.
   void Sort(int64_t* begin, int64_t* end, const int64_t* wanted, int depth) {
     while (!ended_ && begin < wanted && end - begin > 1) {
-      const int64_t count = end - begin, comparisons = StepsOf(count, std::bit_width(static_cast<uint64_t>(count)));
+      const int64_t count = end - begin, comparisons = StepsOf(count, LevelsOf(count));
       if (StepsOf(comparisons, steps_) <= kStepsOfPart) {
         std::sort(begin, end, less_);
         Ends(comparisons);

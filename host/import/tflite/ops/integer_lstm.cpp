@@ -38,17 +38,17 @@ class IntegerLstm::Writer {
     DEPUTY_ASSIGN_OR_RETURN(const ValueId tanh_of_gate, Table(TanhTable(kGateBits)));
     DEPUTY_ASSIGN_OR_RETURN(const ValueId tanh_of_cell, Table(TanhTable(15 + cell_log)));
     DEPUTY_ASSIGN_OR_RETURN(const ValueId forget, GateOf(kForget, logistic_));
-    ValueId input = kNone;
+    ValueId update = kNone;
     if (lstm_.coupled) {
       DEPUTY_ASSIGN_OR_RETURN(const ValueId one, Number(kMost16));
-      DEPUTY_ASSIGN_OR_RETURN(input, emit_.Emit(OpKind::kSub, {one, forget}));
+      DEPUTY_ASSIGN_OR_RETURN(update, emit_.Emit(OpKind::kSub, {one, forget}));
     } else {
-      DEPUTY_ASSIGN_OR_RETURN(input, GateOf(kInput, logistic_));
+      DEPUTY_ASSIGN_OR_RETURN(update, GateOf(kInput, logistic_));
     }
     DEPUTY_ASSIGN_OR_RETURN(const ValueId candidate, GateOf(kCell, tanh_of_gate));
     DEPUTY_ASSIGN_OR_RETURN(ValueId kept, emit_.Emit(OpKind::kMul, {forget, cell_}));
     DEPUTY_ASSIGN_OR_RETURN(kept, ShiftedRight(kept, 15));
-    DEPUTY_ASSIGN_OR_RETURN(ValueId added, emit_.Emit(OpKind::kMul, {input, candidate}));
+    DEPUTY_ASSIGN_OR_RETURN(ValueId added, emit_.Emit(OpKind::kMul, {update, candidate}));
     DEPUTY_ASSIGN_OR_RETURN(added, ShiftedRight(added, 30 + cell_log));
     DEPUTY_ASSIGN_OR_RETURN(ValueId cell, Sum(kept, added));
     DEPUTY_ASSIGN_OR_RETURN(cell, Clipped(cell, lstm_.cell_clip, *lstm_.states[1], kMost16));
@@ -56,9 +56,9 @@ class IntegerLstm::Writer {
     DEPUTY_ASSIGN_OR_RETURN(const ValueId gate, GateOf(kOutput, logistic_));
     DEPUTY_ASSIGN_OR_RETURN(const ValueId activated, LookUp(tanh_of_cell, cell));
     DEPUTY_ASSIGN_OR_RETURN(const ValueId product, emit_.Emit(OpKind::kMul, {gate, activated}));
-    const auto& hidden = lstm_.hidden->quantization;
-    DEPUTY_ASSIGN_OR_RETURN(ValueId made, Scaled(product, 0x1p-30f / hidden.scales[0]));
-    DEPUTY_ASSIGN_OR_RETURN(made, Stored8(made, hidden));
+    const Quantization& quantization = lstm_.hidden->quantization;
+    DEPUTY_ASSIGN_OR_RETURN(ValueId made, Scaled(product, 0x1p-30f / quantization.scales[0]));
+    DEPUTY_ASSIGN_OR_RETURN(made, Stored8(made, quantization));
     if (lstm_.projects) {
       DEPUTY_ASSIGN_OR_RETURN(made, Projected(made));
     }
@@ -132,9 +132,9 @@ class IntegerLstm::Writer {
     return emit_.Constant(std::move(zero));
   }
 
-  // The product with the constant weights `input` as int32, with the bias if the layer has one.
-  Result<ValueId> Product(ValueId id, const TensorInfo& info, size_t input, std::optional<size_t> bias) {
-    DEPUTY_ASSIGN_OR_RETURN(const Tensor weights, op_.tensors.Constant(op_.input(input)));
+  // The product with the constant weights of input `index` as int32, with the bias if the layer has one.
+  Result<ValueId> Product(ValueId id, const TensorInfo& info, size_t index, std::optional<size_t> bias) {
+    DEPUTY_ASSIGN_OR_RETURN(const Tensor weights, op_.tensors.Constant(op_.input(index)));
     if (weights.shape().size() != 2) return Error(StatusCode::kModel, "weights must have rank 2");
     DEPUTY_RETURN_IF_ERROR(op_.subgraphs.file.SpendCopy(weights.byte_size()));
     DEPUTY_ASSIGN_OR_RETURN(Tensor turned, Permuted(weights, std::array<int64_t, 2>{1, 0}));
@@ -150,8 +150,8 @@ class IntegerLstm::Writer {
     return Double(sum);
   }
 
-  Result<float> ScaleOf(size_t input) const {
-    DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op_.tensors.Info(op_.input(input)));
+  Result<float> ScaleOf(size_t index) const {
+    DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op_.tensors.Info(op_.input(index)));
     return info->quantization.scales[0];
   }
 
@@ -180,11 +180,11 @@ class IntegerLstm::Writer {
 
   // A factor for each cell. Where there are fewer outputs than cells, LiteRT takes as many factors and cells as there
   // are outputs, without regard to the rows, and leaves the other cells out.
-  Result<ValueId> PeepholeFactors(size_t input) {
-    DEPUTY_ASSIGN_OR_RETURN(const Tensor factors, op_.tensors.Constant(op_.input(input)));
+  Result<ValueId> PeepholeFactors(size_t index) {
+    DEPUTY_ASSIGN_OR_RETURN(const Tensor factors, op_.tensors.Constant(op_.input(index)));
     const std::vector<int64_t>&cells = lstm_.states[1]->dims, &outputs = lstm_.states[0]->dims;
     if (factors.element_count() != cells[1])
-      return Error(StatusCode::kModel, "input {} has {} elements, expected {}, one for each cell", input,
+      return Error(StatusCode::kModel, "input {} has {} elements, expected {}, one for each cell", index,
                    factors.element_count(), cells[1]);
     DEPUTY_RETURN_IF_ERROR(op_.subgraphs.file.SpendCopy(static_cast<size_t>(cells[0] * cells[1]) * sizeof(double)));
     DEPUTY_ASSIGN_OR_RETURN(Tensor made, Tensor::Allocate(DType::kFloat64, cells));
@@ -194,9 +194,9 @@ class IntegerLstm::Writer {
     return emit_.Constant(std::move(made));
   }
 
-  Result<ValueId> Projected(ValueId hidden) {
+  Result<ValueId> Projected(ValueId id) {
     DEPUTY_ASSIGN_OR_RETURN(const float scale, ScaleOf(kProjectionWeights));
-    DEPUTY_ASSIGN_OR_RETURN(ValueId made, Product(hidden, *lstm_.hidden, kProjectionWeights, kProjectionBias));
+    DEPUTY_ASSIGN_OR_RETURN(ValueId made, Product(id, *lstm_.hidden, kProjectionWeights, kProjectionBias));
     const Quantization& quantization = lstm_.states[0]->quantization;
     DEPUTY_ASSIGN_OR_RETURN(made, Scaled(made, scale * lstm_.hidden->quantization.scales[0] / quantization.scales[0]));
     DEPUTY_ASSIGN_OR_RETURN(made, Stored8(made, quantization));
