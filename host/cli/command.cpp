@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "cli/exit_code.hpp"
+#include "cli/inputs/model_inputs.hpp"
 #include "cli/messages.hpp"
-#include "cli/model_inputs.hpp"
-#include "cli/progress.hpp"
+#include "cli/terminal/progress.hpp"
 #include "deputy/bundle.hpp"
 
 namespace deputy::cli {

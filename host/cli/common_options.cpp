@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/messages.hpp"
-#include "cli/terminal.hpp"
+#include "cli/terminal/terminal.hpp"
 
 namespace deputy::cli {
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/config_problems.hpp"
-#include "cli/progress.hpp"
-#include "cli/terminal.hpp"
+#include "cli/config/config_problems.hpp"
+#include "cli/terminal/progress.hpp"
+#include "cli/terminal/terminal.hpp"
 
 namespace deputy::cli {
 

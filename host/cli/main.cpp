@@ -15,7 +15,7 @@
 #include "cli/common_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/standard_streams.hpp"
-#include "cli/terminal.hpp"
+#include "cli/terminal/terminal.hpp"
 #include "deputy/output_file.hpp"
 #include "deputy/printable.hpp"
 #include "deputy/process.hpp"

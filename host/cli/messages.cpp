@@ -7,7 +7,7 @@
 #include <mutex>
 #include <set>
 
-#include "cli/terminal.hpp"
+#include "cli/terminal/terminal.hpp"
 
 namespace deputy::cli {
 namespace {

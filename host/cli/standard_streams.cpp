@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cli/exit_code.hpp"
-#include "cli/progress.hpp"
+#include "cli/terminal/progress.hpp"
 
 namespace deputy::cli {
 namespace {

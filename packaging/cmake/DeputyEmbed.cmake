@@ -23,7 +23,7 @@ file(READ ${OUTPUT}.html bytes HEX)
 string(REGEX REPLACE "(................................)" "\\1\n" bytes "${bytes}")
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${bytes}")
 file(WRITE ${OUTPUT} "// Made by packaging/cmake/DeputyEmbed.cmake.
-#include \"cli/page_template.hpp\"
+#include \"cli/graph/page_template.hpp\"
 
 namespace deputy::cli {
 

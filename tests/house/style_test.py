@@ -44,7 +44,7 @@ THREAD_STARTERS = {
     "host/base/thread.hpp": "the function that starts them",
     "host/base/thread_pool.hpp": "keeps those that this function has started",
     "host/cli/thread.hpp": "the same for commands, which see the public headers alone",
-    "host/cli/progress.cpp": "goes on without the line that its thread would draw",
+    "host/cli/terminal/progress.cpp": "goes on without the line that its thread would draw",
 }
 # A test waits for an event, or turns a clock: what is long enough today is not on a busy machine.
 SLEEP = re.compile(

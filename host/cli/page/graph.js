@@ -1,4 +1,4 @@
-// The data of the page as a graph. host/cli/graph_page.cpp writes it:
+// The data of the page as a graph. host/cli/graph/graph_page.cpp writes it:
 //
 //   delegates[]   name, plugin, colour, nodes, partitions, multiply_adds, options [[name, value]], device
 //   partitions[]  name, delegate, nodes, inputs, outputs (counts), multiply_adds, executable, replaces,

@@ -1,0 +1,115 @@
+// deputy doctor: checks the installation, the configuration and the machine, with advice.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cli/command.hpp"
+#include "cli/commands/health_checks.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/terminal/table.hpp"
+#include "cli/terminal/terminal.hpp"
+
+namespace deputy::cli {
+namespace {
+
+struct DoctorOptions {
+  ContextOptions context;
+  bool json = false;
+};
+
+const char* NameOf(Health health) {
+  switch (health) {
+    case Health::kOk: return "ok";
+    case Health::kWarning: return "warning";
+    case Health::kFailed: return "failed";
+  }
+  return "";
+}
+
+void PrintChecks(const HealthChecks& checks, const Terminal& terminal) {
+  Table table({{""}, {"", Align::kLeft, Fit::kWrap}});
+  for (const HealthCheck& check : checks) {
+    const Paint paint = check.health == Health::kOk       ? Paint::kGood
+                        : check.health == Health::kFailed ? Paint::kBad
+                                                          : Paint::kBold;
+    table.AddRow({terminal.Paint(paint, NameOf(check.health)), Show("{}: {}", check.subject, check.detail)});
+    if (!check.advice.empty()) table.AddRow({"", check.advice});
+  }
+  Print("{}", table.Text(terminal, ""));
+}
+
+// Checks of the delegates need a configuration without errors, which are on stderr.
+void CheckConfigured(const DoctorOptions& options, HealthChecks& checks) {
+  int exit_status = kDone;
+  const std::optional<Context> context = options.context.Read(exit_status);
+  if (!context) {
+    checks.push_back(
+        {"configuration", Health::kFailed, "has errors, which are above", "correct them; the other checks need it"});
+    return;
+  }
+  const Result<ConfigCheck> read = CheckConfig({options.context.configs, options.context.settings}, {true, ""});
+  const std::string files = read.ok() ? Joined(read->files) : "";
+  checks.push_back({"configuration", Health::kOk, files.empty() ? "the built-in defaults" : files, ""});
+  const Result<PluginListing> plugins = context->ListPlugins();
+  if (!plugins.ok()) {
+    checks.push_back({"plugins", Health::kFailed, plugins.status().ToString(), ""});
+    return;
+  }
+  CheckPlugins(*plugins, checks);
+  if (const Result<std::vector<QuarantinedPlugin>> quarantined = context->ListQuarantine(); quarantined.ok())
+    CheckQuarantine(*quarantined, checks);
+  CheckEnvironment(*plugins, checks);
+  CheckDelegates(*context, *plugins, checks);
+  CheckCache(*context, checks);
+}
+
+int RunDoctor(const DoctorOptions& options) {
+  // What the host logs is among the checks.
+  SetLogSink([](LogLevel, std::string_view, std::string_view) {});
+  HealthChecks checks;
+  const InstallationReport installation = DescribeInstallation();
+  CheckInstallation(installation, checks);
+  CheckMachine(installation, checks);
+  CheckConfigured(options, checks);
+  const auto count = [&](Health health) {
+    return std::count_if(checks.begin(), checks.end(),
+                         [&](const HealthCheck& check) { return check.health == health; });
+  };
+  if (options.json) {
+    Json rows = Json::array();
+    for (const HealthCheck& check : checks)
+      rows.push_back({{"subject", check.subject},
+                      {"state", NameOf(check.health)},
+                      {"detail", check.detail},
+                      {"advice", check.advice}});
+    PrintJson({{"version", installation.version},
+               {"plugin_abi", installation.plugin_abi},
+               {"checks", std::move(rows)},
+               {"warnings", count(Health::kWarning)},
+               {"failed", count(Health::kFailed)}});
+  } else {
+    PrintChecks(checks, TerminalOf(stdout));
+    Print("\n{} ok, {} with a warning, {} failed\n", count(Health::kOk), count(Health::kWarning),
+          count(Health::kFailed));
+  }
+  return count(Health::kFailed) == 0 ? kDone : kNo;
+}
+
+}  // namespace
+
+Command MakeDoctorCommand(CLI::App& app) {
+  auto options = std::make_shared<DoctorOptions>();
+  CLI::App* syntax = app.add_subcommand("doctor", "Check the installation, the configuration and this machine");
+  options->context.AddTo(*syntax);
+  AddJson(*syntax, options->json);
+  SetExample(*syntax, "deputy doctor --config npu-first");
+  return {syntax, [options] { return RunDoctor(*options); }};
+}
+
+}  // namespace deputy::cli
