@@ -109,6 +109,9 @@ class Reader {
         DEPUTY_ASSIGN_OR_RETURN(std::string value, Text(property->value()));
         graph.metadata.emplace_back(std::move(key), std::move(value));
       }
+    if (model.input_extents() > static_cast<uint8_t>(InputExtents::kComputedWith))
+      return Damaged("unknown kind {} of input extents", model.input_extents());
+    graph.input_extents = static_cast<InputExtents>(model.input_extents());
     if (model.states() != nullptr) DEPUTY_RETURN_IF_ERROR(ReadStates(*model.states(), graph));
     DEPUTY_RETURN_IF_ERROR(VerifyGraph(graph));
     return graph;

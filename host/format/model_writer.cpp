@@ -86,8 +86,8 @@ class Writer {
     const auto state_list = List(states);
     const auto metadata_list = List(metadata);
     const auto segment_list = builder_.CreateVectorOfStructs(segments_.places());
-    fb::FinishModelBuffer(builder_,
-                          fb::CreateModel(builder_, top, symbol_list, metadata_list, segment_list, state_list));
+    fb::FinishModelBuffer(builder_, fb::CreateModel(builder_, top, symbol_list, metadata_list, segment_list, state_list,
+                                                    static_cast<uint8_t>(graph.input_extents)));
     return builder_;
   }
 

@@ -99,6 +99,13 @@ struct FilePlace {
   uint64_t offset = 0;
 };
 
+// Whether the inputs of a model may get other extents than its file has.
+enum class InputExtents : uint8_t {
+  kNotStated = 0,     // by the file, which may have computed attributes
+  kChangeable = 1,    // no attribute depends on them
+  kComputedWith = 2,  // attributes were computed from them, such as pads
+};
+
 class Graph {
  public:
   std::string name;
@@ -111,6 +118,7 @@ class Graph {
   // Initial values of states, which pass from run to run of a session without the caller: the last inputs read the last
   // outputs of the previous run, in the same order; in the first run, these values. A region has none.
   std::vector<Tensor> initial_states;
+  InputExtents input_extents = InputExtents::kNotStated;
   std::vector<std::string> warnings;  // of the importer, for the log; not written to files
   // Inputs of the imported file that are constants of the graph, because the file has a default for each.
   std::vector<std::string> inputs_with_default;

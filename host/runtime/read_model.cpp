@@ -16,6 +16,12 @@ namespace {
 
 constexpr size_t kLongestNote = 2000;
 
+Result<Graph> Import(const Importer& importer, const ImportSource& source) {
+  DEPUTY_ASSIGN_OR_RETURN(Graph graph, importer.Import(source));
+  graph.input_extents = importer.computes_with_extents() ? InputExtents::kComputedWith : InputExtents::kChangeable;
+  return graph;
+}
+
 Result<ReadGraph> Read(const ImportSource& source, ModelType type) {
   const bool is_dpm = IsModelFile(source.bytes);
   if (type == ModelType::kDeputy && !is_dpm) return Error(StatusCode::kModel, "is not a .dpm model");
@@ -26,29 +32,20 @@ Result<ReadGraph> Read(const ImportSource& source, ModelType type) {
     return read;
   }
   DEPUTY_ASSIGN_OR_RETURN(const Importer* importer, FindImporter(source.bytes, source.path, type));
-  DEPUTY_ASSIGN_OR_RETURN(read.graph, importer->Import(source));
+  DEPUTY_ASSIGN_OR_RETURN(read.graph, Import(*importer, source));
   read.format = importer->format_name();
   return read;
-}
-
-// A .dpm file does not name the format of the model that it was converted from; only the importer of ONNX, whose graphs
-// have no attributes that depend on extents, writes this key.
-bool IsFromOnnx(const Graph& graph) {
-  return std::any_of(graph.metadata.begin(), graph.metadata.end(),
-                     [](const auto& entry) { return entry.first == "opset"; });
 }
 
 Status ChangeExtents(const ImportSource& source, ModelType type, const NamedShapes& shapes, ReadGraph& read) {
   DEPUTY_ASSIGN_OR_RETURN(read.changed_extents, ChangeInputExtents(read.graph, shapes));
   if (read.changed_extents.empty()) return {};
+  if (read.graph.input_extents == InputExtents::kChangeable) return {};
   if (read.format == "dpm")
-    return IsFromOnnx(read.graph)
-               ? Status()
-               : Error(StatusCode::kNotSupported, "the extents of this .dpm file's inputs cannot be changed: {}",
-                       read.changed_extents)
-                     .Advise("its attributes were computed for them: give the model from which it was converted");
+    return Error(StatusCode::kNotSupported, "the extents of this .dpm file's inputs cannot be changed: {}",
+                 read.changed_extents)
+        .Advise("its attributes may have been computed for them: give the model from which it was converted");
   DEPUTY_ASSIGN_OR_RETURN(const Importer* importer, FindImporter(source.bytes, source.path, type));
-  if (!importer->computes_with_extents()) return {};
   ImportSource changed = source;
   for (const ValueId id : read.graph.caller_inputs()) {
     const Value& input = read.graph.values[id];
@@ -56,9 +53,7 @@ Status ChangeExtents(const ImportSource& source, ModelType type, const NamedShap
     std::vector<int64_t>& extents = changed.input_extents.emplace_back(input.name, input.type.dims).second;
     for (int64_t& extent : extents) extent = std::max(extent, kUnknownDim);
   }
-  Result<Graph> graph = importer->Import(changed);
-  if (!graph.ok()) return std::move(graph).status();
-  read.graph = std::move(graph).value();
+  DEPUTY_ASSIGN_OR_RETURN(read.graph, Import(*importer, changed));
   return {};
 }
 

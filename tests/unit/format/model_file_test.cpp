@@ -113,6 +113,20 @@ TEST_F(ModelFile, StatesComeBack) {
   EXPECT_EQ(read->caller_outputs().size(), 1u);
 }
 
+TEST_F(ModelFile, WhetherInputsMayGetOtherExtentsComesBack) {
+  for (const InputExtents extents :
+       {InputExtents::kNotStated, InputExtents::kChangeable, InputExtents::kComputedWith}) {
+    Graph graph = VariedGraph();
+    graph.input_extents = extents;
+    const Result<Graph> read = RoundTrip(graph);
+    ASSERT_TRUE(read.ok()) << read.status().ToString();
+    EXPECT_EQ(read->input_extents, extents);
+  }
+  Graph graph = VariedGraph();
+  graph.input_extents = static_cast<InputExtents>(3);
+  EXPECT_NE(RoundTrip(graph).status().ToString().find("unknown kind 3 of input extents"), std::string::npos);
+}
+
 TEST_F(ModelFile, StatesAreAFeatureThatOldReadersRefuse) {
   format::Header header;
   const std::string with = BytesOf(GraphWithState()), without = BytesOf(VariedGraph());

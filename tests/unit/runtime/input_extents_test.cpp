@@ -53,7 +53,7 @@ TEST(InputExtents, AModelIsBuiltForOtherExtentsAndSavedWithThem) {
   const TempFolder folder;
   const std::string file = folder.path() / "m.dpm", saved = folder.path() / "saved.dpm";
   Graph graph = Fixed();
-  graph.metadata.emplace_back("opset", "ai.onnx 13");
+  graph.input_extents = InputExtents::kChangeable;
   ASSERT_TRUE(WriteModelFile(graph, file).ok());
   Context context;
   BuildOptions options;
@@ -80,7 +80,7 @@ TEST(InputExtents, ADynamicExtentInPlaceOfAFixedOneTakesAnyNumber) {
   const TempFolder folder;
   const std::string file = folder.path() / "m.dpm";
   Graph graph = Fixed();
-  graph.metadata.emplace_back("opset", "ai.onnx 13");
+  graph.input_extents = InputExtents::kChangeable;
   ASSERT_TRUE(WriteModelFile(graph, file).ok());
   Model model;
   BuildOptions options;
@@ -98,11 +98,16 @@ TEST(InputExtents, ADynamicExtentInPlaceOfAFixedOneTakesAnyNumber) {
 TEST(InputExtents, ADpmFileThatMayHaveComputedAttributesIsRefused) {
   const TempFolder folder;
   const std::string file = folder.path() / "m.dpm";
-  ASSERT_TRUE(WriteModelFile(Fixed(), file).ok());
-  Model model;
   BuildOptions options;
   options.input_shapes = {{"x", {5, 3}}};
-  EXPECT_EQ(model.Build(file, Context(), options).code(), StatusCode::kNotSupported);
+  for (const InputExtents extents : {InputExtents::kNotStated, InputExtents::kComputedWith}) {
+    Graph graph = Fixed();
+    graph.metadata.emplace_back("opset", "ai.onnx 13");  // metadata decides nothing
+    graph.input_extents = extents;
+    ASSERT_TRUE(WriteModelFile(graph, file).ok());
+    Model model;
+    EXPECT_EQ(model.Build(file, Context(), options).code(), StatusCode::kNotSupported);
+  }
 }
 
 }  // namespace
