@@ -74,17 +74,42 @@ bool Greater(T a, T b) {
   return a > b;
 }
 
+bool RunHasEnded() {
+  const CancellationScope* const scope = CancellationScope::Current();
+  return scope != nullptr && scope->stopped();
+}
+
+// Lists the places of the lane's elements in order, in the first k elements of `order`; false after the end of the run.
 template <class T>
-void Lane(const TopKExtents& extents, bool largest, const T* data, T* values, int64_t* positions, int64_t* order) {
+bool OrderLane(const TopKExtents& extents, bool largest, const T* data, int64_t* order) {
+  const auto at = [&](int64_t place) { return Comparable(data[place * extents.inner]); };
+  if constexpr (Packable<decltype(at(0))>) {
+    if (extents.extent <= kMostPacked) {
+      InPartsOf(extents.extent, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) order[i] = Packed(at(i), i, largest);
+      });
+      if (RunHasEnded()) return false;
+      SortFirstUntilEnd(order, extents.k, extents.extent);
+      InPartsOf(extents.k, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) order[i] = PlaceOf(order[i]);
+      });
+      return true;
+    }
+  }
   InPartsOf(extents.extent, 1, [&](int64_t begin, int64_t end) { std::iota(order + begin, order + end, begin); });
-  if (const CancellationScope* const scope = CancellationScope::Current(); scope != nullptr && scope->stopped())
-    return;  // the order is incomplete
+  if (RunHasEnded()) return false;
   SortFirstUntilEnd(order, extents.k, extents.extent, [&](int64_t i, int64_t j) {
-    const auto a = Comparable(data[i * extents.inner]), b = Comparable(data[j * extents.inner]);
+    const auto a = at(i), b = at(j);
     if (largest ? Greater(a, b) : Greater(b, a)) return true;
     if (largest ? Greater(b, a) : Greater(a, b)) return false;
     return i < j;
   });
+  return true;
+}
+
+template <class T>
+void Lane(const TopKExtents& extents, bool largest, const T* data, T* values, int64_t* positions, int64_t* order) {
+  if (!OrderLane(extents, largest, data, order)) return;
   InPartsOf(extents.k, 2, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       values[i * extents.inner] = data[order[i] * extents.inner];

@@ -41,20 +41,21 @@ int64_t SuppressOverlaps(const Suppression& how, const float* boxes, const float
   int64_t* end = order;
   InPartsOf(how.boxes, 1, [&](int64_t begin, int64_t stop) {
     for (int64_t i = begin; i < stop; ++i)
-      if (how.by_score ? scores[i] > how.score_threshold : scores[i] == scores[i]) *end++ = i;
+      if (how.by_score ? scores[i] > how.score_threshold : scores[i] == scores[i])
+        *end++ = Packed(scores[i], i, /*largest_first=*/true);
   });
-  SortUntilEnd(order, end, 1,
-               [scores](int64_t a, int64_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
+  SortUntilEnd(order, end);
   int64_t count = 0;
   EndCheck check;
   constexpr int64_t kStepsOfPair = 8;
   for (const int64_t* next = order; next != end && count < how.limit; ++next) {
     if (check.Ends((count + 1) * kStepsOfPair)) return count;
-    const Box box = BoxAt(boxes + *next * 4, how.centers);
+    const int64_t place = PlaceOf(*next);
+    const Box box = BoxAt(boxes + place * 4, how.centers);
     bool free = true;
     for (int64_t i = 0; free && i < count; ++i)
       free = !Overlap(box, BoxAt(boxes + chosen[i] * 4, how.centers), how.overlap_threshold);
-    if (free) chosen[count++] = *next;
+    if (free) chosen[count++] = place;
   }
   return count;
 }

@@ -1,133 +1,53 @@
 // Sorts lists of numbers like std::sort and std::partial_sort, also so long ones that a run may end meanwhile.
 #pragma once
 
-#include <algorithm>
+#include <bit>
 #include <cstdint>
-#include <utility>
+#include <type_traits>
 
-#include "kernels/parts.hpp"
+#include "base/function_ref.hpp"
 
 namespace deputy::host {
 
-// `less` is a strict order without equal elements, so that the result is the same as that of any other algorithm. It
-// takes `steps` steps; one that takes kStepsOfPart or more may return anything when the run has ended. The list is a
-// permutation of its elements in any case.
-template <class Less>
-class LongSort {
- public:
-  LongSort(int64_t steps, Less less) : steps_(std::max<int64_t>(1, steps)), less_(std::move(less)) {}
+// A strict order without equal elements, so that the result is the same as that of any other algorithm.
+using Less = FunctionRef<bool(int64_t, int64_t)>;
 
-  // Puts the elements that belong before `wanted` there, in order.
-  void Run(int64_t* begin, int64_t* end, const int64_t* wanted) {
-    Sort(begin, end, wanted, 2 * static_cast<int>(LevelsOf(end - begin)));
-  }
-
- private:
-  static constexpr int64_t kFew = 16;
-
-  bool Ends(int64_t comparisons) { return ended_ = ended_ || check_.Ends(StepsOf(comparisons, steps_)); }
-
-  // Quicksort: of the two sides of a pivot the shorter one is sorted by a call.
-  void Sort(int64_t* begin, int64_t* end, const int64_t* wanted, int depth) {
-    while (!ended_ && begin < wanted && end - begin > 1) {
-      const int64_t count = end - begin, comparisons = StepsOf(count, LevelsOf(count));
-      if (StepsOf(comparisons, steps_) <= kStepsOfPart) {
-        std::sort(begin, end, less_);
-        Ends(comparisons);
-        return;
-      }
-      if (count <= kFew) return SortFew(begin, end);
-      if (depth-- == 0) return SortHeap(begin, count);  // so many uneven divisions that n * n steps are near
-      const auto [left, right] = Divide(begin, count);
-      if (ended_) return;
-      if (left - begin < end - right) {
-        Sort(begin, left, wanted, depth);
-        begin = right;
-      } else {
-        Sort(right, end, wanted, depth);
-        end = left;
-      }
-    }
-  }
-
-  // Elements before the first result are not larger than a pivot, those from the second one on not smaller. No loop
-  // leaves the list, regardless of what the comparisons give.
-  std::pair<int64_t*, int64_t*> Divide(int64_t* list, int64_t count) {
-    const int64_t pivot = Middle(list[0], list[count / 2], list[count - 1]);
-    int64_t low = 0, high = count - 1;
-    while (low <= high) {
-      for (; low <= high && less_(list[low], pivot); ++low)
-        if (Ends(1)) return {list, list};
-      for (; low <= high && less_(pivot, list[high]); --high)
-        if (Ends(1)) return {list, list};
-      if (low <= high) std::swap(list[low++], list[high--]);
-      if (Ends(2)) return {list, list};
-    }
-    return {list + (high + 1), list + low};
-  }
-
-  int64_t Middle(int64_t a, int64_t b, int64_t c) {
-    if (less_(b, a)) std::swap(a, b);
-    if (less_(c, b)) b = less_(c, a) ? a : c;
-    return b;
-  }
-
-  void SortFew(int64_t* begin, int64_t* end) {
-    for (int64_t* next = begin + 1; next < end && !Ends(kFew); ++next) {
-      const int64_t value = *next;
-      int64_t* at = next;
-      for (; at > begin && less_(value, at[-1]); --at) *at = at[-1];
-      *at = value;
-    }
-  }
-
-  void SortHeap(int64_t* heap, int64_t count) {
-    for (int64_t i = count / 2; i-- > 0 && !ended_;) Sink(heap, count, i);
-    for (int64_t last = count - 1; last > 0 && !ended_; --last) {
-      std::swap(heap[0], heap[last]);
-      Sink(heap, last, 0);
-    }
-  }
-
-  void Sink(int64_t* heap, int64_t count, int64_t at) {
-    for (int64_t child; (child = 2 * at + 1) < count && !Ends(2); at = child) {
-      if (child + 1 < count && less_(heap[child], heap[child + 1])) ++child;
-      if (!less_(heap[at], heap[child])) return;
-      std::swap(heap[at], heap[child]);
-    }
-  }
-
-  const int64_t steps_;
-  Less less_;
-  EndCheck check_;
-  bool ended_ = false;
-};
-
-template <class Less>
-void SortUntilEnd(int64_t* begin, int64_t* end, int64_t steps, Less less) {
-  LongSort<Less>(steps, std::move(less)).Run(begin, end, end);
-}
+// A comparison takes `steps` steps; one that takes kStepsOfPart or more may return anything when the run has ended. The
+// list is a permutation of its elements in any case.
+void SortUntilEnd(int64_t* begin, int64_t* end, int64_t steps, Less less);
+// Different numbers, the smallest first.
+void SortUntilEnd(int64_t* begin, int64_t* end);
 
 // The first `wanted` of `count` elements in order, the others in any.
-template <class Less>
-void SortFirstUntilEnd(int64_t* list, int64_t wanted, int64_t count, Less less) {
-  constexpr int64_t kShort = 1 << 16;
-  if (count <= kShort) return std::partial_sort(list, list + wanted, list + count, less);
-  if (wanted > kShort) return LongSort<Less>(1, std::move(less)).Run(list, list + count, list + wanted);
-  if (wanted == 0) return;
-  // As partial_sort: a heap of the best so far, whose worst one gives way to a better one.
-  std::make_heap(list, list + wanted, less);
-  InParts(count - wanted, kStepsOfPart / 4, [&](int64_t begin, int64_t end) {
-    EndCheck check;
-    for (int64_t i = wanted + begin; i < wanted + end; ++i) {
-      if (!less(list[i], list[0])) continue;
-      std::pop_heap(list, list + wanted, less);
-      std::swap(list[wanted - 1], list[i]);
-      std::push_heap(list, list + wanted, less);
-      if (check.Ends(kShort / 1024)) return;
-    }
-  });
-  std::sort_heap(list, list + wanted, less);
+void SortFirstUntilEnd(int64_t* list, int64_t wanted, int64_t count, Less less);
+void SortFirstUntilEnd(int64_t* list, int64_t wanted, int64_t count);
+
+// Elements of up to 32 bits with their places, as numbers that are sorted without a look at the elements: by the
+// element, then by the place.
+template <class T>
+concept Packable = std::is_arithmetic_v<T> && sizeof(T) <= sizeof(int32_t);
+
+// Numbers in the order of the elements: -0 equals 0, a NaN is larger than all numbers and equal to each NaN.
+template <Packable T>
+int32_t OrderOf(T element) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (element != element) return INT32_MAX;
+    const auto bits = std::bit_cast<int32_t>(element + T{0});
+    return bits ^ ((bits >> 31) & INT32_MAX);  // the larger the magnitude of a negative number, the smaller it is
+  } else if constexpr (std::is_same_v<T, uint32_t>) {
+    return static_cast<int32_t>(element ^ 0x80000000u);
+  } else {
+    return static_cast<int32_t>(element);
+  }
 }
+
+inline constexpr int64_t kMostPacked = int64_t{1} << 32;  // places
+
+template <Packable T>
+int64_t Packed(T element, int64_t place, bool largest_first) {
+  const int32_t order = largest_first ? ~OrderOf(element) : OrderOf(element);
+  return static_cast<int64_t>(order) * kMostPacked + place;
+}
+inline int64_t PlaceOf(int64_t packed) { return packed & (kMostPacked - 1); }
 
 }  // namespace deputy::host

@@ -7,6 +7,7 @@
 #include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "kernels/parts.hpp"
+#include "kernels/sort.hpp"
 
 namespace deputy::host {
 namespace {
@@ -30,6 +31,7 @@ Status RunSuppression(const KernelArgs& args, bool centers) {
   Suppression how;
   how.centers = centers;
   how.boxes = boxes.dim(1);
+  if (how.boxes > kMostPacked) return Error(StatusCode::kNotSupported, "{} boxes; at most 2^32 are sorted", how.boxes);
   if (args.input(2).present()) {
     DEPUTY_ASSIGN_OR_RETURN(const SmallDims limit, ReadInts(args.input(2), "max_output_boxes_per_class"));
     if (limit.size() != 1) return Error(StatusCode::kInvalidArgument, "max_output_boxes_per_class must be a scalar");

@@ -298,7 +298,7 @@ void Group(const Slices<T>& slices, bool sorted, Groups& groups) {
                                          [&](int64_t group, int64_t slice) { return groups.first[group] < slice; }) -
                         by_first;
   }
-  SortUntilEnd(groups.first, groups.first + groups.count, 1, std::less<>());
+  SortUntilEnd(groups.first, groups.first + groups.count);
   std::fill_n(groups.counts, groups.count, 0);
   for (int64_t i = 0; i < slices.extent; ++i) ++groups.counts[groups.inverse[i]];
 }

@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "kernels/parts.hpp"
 
 namespace deputy::host {
 namespace {
@@ -64,6 +67,36 @@ TEST(LongSort, PutsTheFirstElementsInOrder) {
       std::sort(sorted.begin(), sorted.end());
       EXPECT_EQ(sorted, Iota(kCount)) << name << ", " << first;
     }
+}
+
+// The elements ascend from group to group; those of a group, which has so many of them, are equal.
+template <class T>
+void ExpectPackedOrder(const std::vector<T>& elements, const std::vector<size_t>& sizes) {
+  for (const bool largest_first : {false, true}) {
+    std::vector<std::pair<int64_t, int64_t>> packed;  // number, rank of its group
+    int64_t place = 0;
+    size_t at = 0;
+    for (size_t group = 0; group < sizes.size(); ++group)
+      for (size_t i = 0; i < sizes[group]; ++i, ++place)
+        packed.emplace_back(Packed(elements[at++], place, largest_first), static_cast<int64_t>(group));
+    std::sort(packed.begin(), packed.end());
+    for (size_t i = 1; i < packed.size(); ++i) {
+      const auto [before, after] = std::pair{packed[i - 1].second, packed[i].second};
+      EXPECT_TRUE(before == after || (before < after) != largest_first);
+      EXPECT_TRUE(before != after || PlaceOf(packed[i - 1].first) < PlaceOf(packed[i].first));
+    }
+  }
+}
+
+TEST(Packed, NumbersHaveTheOrderOfTheElements) {
+  const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  ExpectPackedOrder<float>({-infinity, -3, -1e-45f, 0, -0.0f, 0, 1e-45f, 3, infinity, nan, -nan, nan},
+                           {1, 1, 1, 3, 1, 1, 1, 3});
+  ExpectPackedOrder<uint32_t>({0, 1, 1, 0x7fffffff, 0x80000000, 0xffffffff}, {1, 2, 1, 1, 1});
+  ExpectPackedOrder<int32_t>({INT32_MIN, -1, -1, 0, INT32_MAX}, {1, 2, 1, 1});
+  ExpectPackedOrder<uint8_t>({0, 127, 128, 255}, {1, 1, 1, 1});
+  ExpectPackedOrder<bool>({false, false, true}, {2, 1});
+  for (const int64_t place : {int64_t{0}, kMostPacked - 1}) EXPECT_EQ(PlaceOf(Packed(-3.0f, place, true)), place);
 }
 
 // M. D. McIlroy, "A Killer Adversary for Quicksort" (1999): the keys are chosen while they are compared, so that each
