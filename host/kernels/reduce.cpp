@@ -26,6 +26,8 @@ class Accumulator {
   using State = std::conditional_t<kInDouble, double, uint64_t>;
 
  public:
+  static constexpr size_t kLanes = 8;  // accumulators of a run
+
   void Add(T value) {
     const State x = static_cast<State>(value);
     if constexpr (kOp == ReduceOp::kProd)
@@ -73,11 +75,14 @@ class Accumulator {
 template <bool kLargest, class T>
 class ExtremeAccumulator {
  public:
+  static constexpr size_t kLanes = 32;  // more than GCC unrolls: a loop over them becomes vector code
+
   void Add(T x) {
+    const bool is_nan = x != x;  // `|`, not `||`: without branches, which keep loops from being vectorized
     if constexpr (kLargest)
-      state_ = x > state_ || x != x ? x : state_;
+      state_ = (x > state_) | is_nan ? x : state_;
     else
-      state_ = x < state_ || x != x ? x : state_;
+      state_ = (x < state_) | is_nan ? x : state_;
   }
   void Merge(const ExtremeAccumulator& other) { Add(other.state_); }
   T Finish(int64_t) const { return state_; }
@@ -98,6 +103,8 @@ class Accumulator<ReduceOp::kMin, T> : public ExtremeAccumulator<false, T> {};
 template <class T>
 class Accumulator<ReduceOp::kLogSumExp, T> {
  public:
+  static constexpr size_t kLanes = 8;
+
   void Add(T x) { Include(static_cast<double>(x), 1); }
   void Merge(const Accumulator& other) { Include(other.largest_, other.sum_); }
   T Finish(int64_t) const {
@@ -200,7 +207,7 @@ constexpr int64_t kStepsOfElement = 8;
 
 template <class A, class T>
 T ReduceRuns(const ReducePlan& plan, const T* source) {
-  constexpr size_t kLanes = 8;
+  constexpr size_t kLanes = A::kLanes;
   constexpr int64_t kPart = 1 << 20;  // a multiple of the lanes
   A lanes[kLanes];
   const size_t rank = plan.reduced.rank;
