@@ -11,8 +11,9 @@
 namespace deputy::host {
 
 // Error(StatusCode::kModel, "tensor '{}' has {} bytes, not {}", name, have, want)
+// Code that only leads here is compiled for size, out of the way of code that goes on.
 template <class... Args>
-Status Error(StatusCode code, fmt::format_string<Args...> format, Args&&... args) {
+[[gnu::cold, gnu::noinline]] Status Error(StatusCode code, fmt::format_string<Args...> format, Args&&... args) {
   return Status(code, fmt::format(format, std::forward<Args>(args)...));
 }
 

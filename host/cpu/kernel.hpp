@@ -67,8 +67,9 @@ using KernelResult = Result<std::unique_ptr<CpuKernel>>;
 KernelResult MakeKernel(const KernelSpec& spec);
 
 // Make<Operator> for every operator of the list; each is defined in the file of its family. The executor runs regions
-// (If), and Constant never remains after import: their makers return errors that say so.
-#define DEPUTY_OPERATOR_BEGIN(name, ...) KernelResult Make##name(const KernelSpec& spec);
+// (If), and Constant never remains after import: their makers return errors that say so. Makers run once for each node
+// of a plan, and are compiled for size.
+#define DEPUTY_OPERATOR_BEGIN(name, ...) [[gnu::cold]] KernelResult Make##name(const KernelSpec& spec);
 #include "schema/operators.inc"
 
 }  // namespace deputy::host

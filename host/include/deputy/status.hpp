@@ -39,11 +39,11 @@ const char* StatusCodeName(StatusCode code);
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(StatusCode code, std::string message) {
+  [[gnu::cold, gnu::noinline]] Status(StatusCode code, std::string message) {
     if (code != StatusCode::kOk) Keep({code, std::move(message), {}, {}});
   }
   Status(const Status& other) {
-    if (!other.ok()) Keep(Problem(*other.problem_));
+    if (!other.ok()) KeepCopyOf(*other.problem_);
   }
   Status(Status&&) noexcept = default;
   Status& operator=(const Status& other) {
@@ -64,11 +64,11 @@ class [[nodiscard]] Status {
 
   // Puts `place` in front of the present place (outermost first).
   Status&& At(const std::string& place) && {
-    if (is_own()) problem_->where = where().empty() ? place : place + ": " + where();
+    if (is_own()) PutBefore(place);
     return std::move(*this);
   }
   Status&& Advise(std::string advice) && {
-    if (is_own() && problem_->advice.empty()) problem_->advice = std::move(advice);
+    if (is_own()) KeepFirst(std::move(advice));
     return std::move(*this);
   }
   // Changes the code of an error; an OK status stays OK.
@@ -78,7 +78,7 @@ class [[nodiscard]] Status {
   }
 
   // "where: message; advice"
-  std::string ToString() const {
+  [[gnu::cold, gnu::noinline]] std::string ToString() const {
     if (ok()) return "ok";
     std::string text = where().empty() ? message() : where() + ": " + message();
     if (!advice().empty()) text += "; " + advice();
@@ -104,10 +104,18 @@ class [[nodiscard]] Status {
         StatusCode::kResourceExhausted, "out of memory", {}, {}, true};  // short: no memory of its own
     return &problem;
   }
-  void Keep(Problem&& problem) {
+  // What happens to errors only is not inlined: it is compiled for size, out of the way of the code of an OK status.
+  [[gnu::cold, gnu::noinline]] void Keep(Problem&& problem) {
     problem.is_static = false;  // it may be a copy
     Problem* kept = new (std::nothrow) Problem(std::move(problem));
     problem_.reset(kept != nullptr ? kept : OutOfMemory());
+  }
+  [[gnu::cold, gnu::noinline]] void KeepCopyOf(const Problem& problem) { Keep(Problem(problem)); }
+  [[gnu::cold, gnu::noinline]] void PutBefore(const std::string& place) {
+    problem_->where = where().empty() ? place : place + ": " + where();
+  }
+  [[gnu::cold, gnu::noinline]] void KeepFirst(std::string&& advice) {
+    if (problem_->advice.empty()) problem_->advice = std::move(advice);
   }
   bool is_own() const { return !ok() && !problem_->is_static; }
 
@@ -148,7 +156,8 @@ class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
   Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
-    if (status_.ok()) status_ = Status(StatusCode::kInternal, "a Result was made from an OK status without a value");
+    if (status_.ok()) [[unlikely]]
+      status_ = NoValue();
   }
 
   bool ok() const { return value_.has_value(); }
@@ -164,6 +173,10 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &*value_; }
 
  private:
+  [[gnu::cold, gnu::noinline]] static Status NoValue() {
+    return Status(StatusCode::kInternal, "a Result was made from an OK status without a value");
+  }
+
   std::optional<T> value_;
   Status status_;
 };
@@ -173,10 +186,11 @@ class [[nodiscard]] Result {
 #define DEPUTY_CONCAT_(a, b) a##b
 #define DEPUTY_CONCAT(a, b) DEPUTY_CONCAT_(a, b)
 
-#define DEPUTY_RETURN_IF_ERROR(expr)                 \
-  do {                                               \
-    ::deputy::Status deputy_status_ = (expr);        \
-    if (!deputy_status_.ok()) return deputy_status_; \
+#define DEPUTY_RETURN_IF_ERROR(expr)          \
+  do {                                        \
+    ::deputy::Status deputy_status_ = (expr); \
+    if (!deputy_status_.ok()) [[unlikely]]    \
+      return deputy_status_;                  \
   } while (false)
 
 // DEPUTY_ASSIGN_OR_RETURN(auto graph, ImportModel(path));
@@ -184,5 +198,6 @@ class [[nodiscard]] Result {
   DEPUTY_ASSIGN_OR_RETURN_(DEPUTY_CONCAT(deputy_result_, __LINE__), target, expr)
 #define DEPUTY_ASSIGN_OR_RETURN_(result, target, expr) \
   auto result = (expr);                                \
-  if (!result.ok()) return std::move(result).status(); \
+  if (!result.ok()) [[unlikely]]                       \
+    return std::move(result).status();                 \
   target = std::move(result).value()
