@@ -19,7 +19,8 @@ python=build/peers/bin/python
 sanitizers() {
   for preset in asan tsan; do
     cmake --preset $preset
-    cmake --build --preset $preset --parallel "$jobs" --target faults_test isolation_test deputy_plugins deputy-worker
+    cmake --build --preset $preset --parallel "$jobs" \
+      --target faults_test isolation_test isolated_models_test mutants soak deputy_plugins deputy-worker
     setarch "$(uname -m)" --addr-no-randomize ctest --preset $preset --parallel "$jobs" -R '^(faults|isolation)\.'
   done
 }
