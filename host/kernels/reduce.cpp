@@ -80,9 +80,9 @@ class ExtremeAccumulator {
   void Add(T x) {
     const bool is_nan = x != x;  // `|`, not `||`: without branches, which keep loops from being vectorized
     if constexpr (kLargest)
-      state_ = (x > state_) | is_nan ? x : state_;
+      state_ = ((x > state_) | is_nan) ? x : state_;
     else
-      state_ = (x < state_) | is_nan ? x : state_;
+      state_ = ((x < state_) | is_nan) ? x : state_;
   }
   void Merge(const ExtremeAccumulator& other) { Add(other.state_); }
   T Finish(int64_t) const { return state_; }
