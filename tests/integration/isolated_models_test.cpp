@@ -126,7 +126,7 @@ TEST_P(IsolatedTensors, TensorsOfTheModelAreReadInPlace) {
   ASSERT_TRUE(own.ok()) << own.status().ToString();
   std::memcpy(own->mutable_data(), pictures.data(), pictures.byte_size());
   EXPECT_EQ(Answer(session, *own), expected);
-  EXPECT_EQ(MappedForReading(ChildProcesses(), pictures.byte_size()), before + 1);
+  EXPECT_EQ(MappedForReading(ChildProcesses(), pictures.byte_size()), before + 1) << log_.text();
   EXPECT_EQ(log_.Count("cannot be shared"), 0u) << log_.text();
 }
 
