@@ -22,6 +22,11 @@
 
 extern "C" const deputy_plugin* IsolatedPlugin(const char* worker, const char* file, std::shared_ptr<void>* keep);
 
+#if defined(__SANITIZE_ADDRESS__)
+// LeakSanitizer of GCC 12 ends with signal 11 where it follows the thread-local variables of oneDNN's threads.
+extern "C" [[gnu::visibility("default")]] const char* __asan_default_options() { return "intercept_tls_get_addr=0"; }
+#endif
+
 namespace deputy {
 namespace {
 
