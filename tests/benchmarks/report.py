@@ -8,7 +8,7 @@ MEAN = 0.80  # geometric mean of these ratios, of `measured`
 OF_THE_BETTER = 1.05  # times the better one of `onednn` first and the CPU alone, of `measured`
 DISPATCH_NS = 200
 GROWTH = 2.0  # of the time per node of loading, from 10,000 nodes to 100,000
-LIBRARY_BYTES = 7_600_000  # 30 kB for each of 255 operators, with its kernels; 6 MB, or 46 kB, when there were 129
+LIBRARY_BYTES = 6_000_000
 MEMORY_MODEL = "resnet50"
 
 OURS = ("measured", "onednn", "cpu")
