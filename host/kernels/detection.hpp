@@ -16,7 +16,7 @@ struct Suppression {
   float score_threshold = 0;
 };
 
-// Selects of at most kMostPacked boxes (sort.hpp) by descending score, of equal ones the first. `order` has room for
+// Selects boxes, of at most kMostPacked (sort.hpp), by descending score, of equal ones the first. `order` has room for
 // all boxes, `chosen` for `limit` and for all; returns the number of selected boxes.
 int64_t SuppressOverlaps(const Suppression& how, const float* boxes, const float* scores, int64_t* order,
                          int64_t* chosen);

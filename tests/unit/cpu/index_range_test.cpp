@@ -246,6 +246,15 @@ TEST(NonMaxSuppression, R29_CountsOfAnySizeAreCut) {
   EXPECT_EQ(chosen(kLargestIndex), 2);
 }
 
+TEST(NonMaxSuppression, R29_MoreBoxesThanAreSortedAreRefused) {
+  constexpr int64_t kBoxes = (int64_t{1} << 32) + 1;
+  const Result<std::vector<Tensor>> result =
+      TryRunNode(MakeNonMaxSuppression, Of("NonMaxSuppression", 11),
+                 {Numbers({0, kBoxes, 4}, {}), Numbers({0, 1, kBoxes}, {}), Whole({1}, {1})}, {.hide_shapes = true});
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.status().message(), "4294967297 boxes; at most 2^32 are sorted");
+}
+
 TEST(NonMaxSuppression, R29_BoxesThatAreNoNumbersAreSurvived) {
   const Tensor boxes = Numbers({1, 2, 4}, {NAN, kInf, -kInf, NAN, NAN, NAN, NAN, NAN});
   const Tensor scores = Numbers({1, 1, 2}, {NAN, kInf});

@@ -74,10 +74,17 @@ TEST(Reduce, OverNoElements) {
 TEST(Reduce, ToNoElementsWritesNothing) { EXPECT_TRUE(ReduceAll<float>(ReduceOp::kSum, {0, 3}, {0, 1}, {}).empty()); }
 
 TEST(Reduce, ExtremesKeepNan) {
-  std::vector<float> values(20, 1.0f);
-  values[11] = kNan;
-  EXPECT_TRUE(std::isnan(ReduceList(ReduceOp::kMax, values)));
-  EXPECT_TRUE(std::isnan(ReduceList(ReduceOp::kMin, values)));
+  for (size_t count : {20u, 64u, 100u})  // with and without whole blocks of accumulators, and a rest
+    for (size_t place = 0; place < count; ++place) {
+      std::vector<float> values(count, 1.0f);
+      values[place] = kNan;
+      EXPECT_TRUE(std::isnan(ReduceList(ReduceOp::kMax, values))) << place << " of " << count;
+      EXPECT_TRUE(std::isnan(ReduceList(ReduceOp::kMin, values))) << place << " of " << count;
+      values[place] = 2;
+      EXPECT_EQ(ReduceList(ReduceOp::kMax, values), 2) << place << " of " << count;
+      values[place] = 0;
+      EXPECT_EQ(ReduceList(ReduceOp::kMin, values), 0) << place << " of " << count;
+    }
 }
 
 TEST(Reduce, ManySmallNumbersAreNotLostBesideALargeOne) {
