@@ -220,8 +220,8 @@ NO_PLUGINS = {"helper", "good_aarch64"}
 
 
 def seconds_of(name, tests):
-    """The limit of a test. A sound one that yields the processor in each of its thousands of runs may wait for long."""
-    if name in SOUND:
+    """The limit of a test. One fixture yields the processor 20 times in each of thousands of runs."""
+    if name == "one_at_a_time":
         return "600"
     hangs = tests in ("entry.tables", "lifecycle.open", "execution.repeated") and ("hang" in name or "fork" in name)
     return "3" if hangs else "60"
