@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <string>
 
 #include "operators/operators.hpp"
@@ -45,7 +46,8 @@ class Context final : public sdk::ExecutionContext {
   }
 
   sdk::Status Execute(const sdk::RunArgs& args) override {
-    if (executable_.has_parallel_steps_) Waiting::OfProcess().Observe(executable_.host_.clock_ns());
+    std::optional<Waiting::ObservedRun> observed;
+    if (executable_.has_parallel_steps_) observed.emplace(Waiting::OfProcess(), executable_.host_.clock_ns());
     for (Binding& binding : inputs_) Bind(binding, args.input(binding.index).data());
     for (Binding& binding : outputs_) Bind(binding, args.output(binding.index).data());
     if (!profiler()) return Run(nullptr, args.deadline_ns());

@@ -15,9 +15,9 @@ uint64_t Ns(const timeval& time) {
   return (static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec)) * 1000;
 }
 
-Contention::Usage ReadUsageOfProcess() {
+Contention::Usage ReadUsageOfThread() {
   rusage used{};
-  getrusage(RUSAGE_SELF, &used);
+  getrusage(RUSAGE_THREAD, &used);
   return {Ns(used.ru_utime) + Ns(used.ru_stime), static_cast<uint64_t>(used.ru_nivcsw)};
 }
 
@@ -34,20 +34,20 @@ bool CanStart(int threads) {
 
 }  // namespace
 
-bool Contention::Add(const Usage& usage) {
-  if (!begin_) begin_ = usage;
-  const uint64_t window_ns = usage.processor_ns - begin_->processor_ns;
-  if (window_ns < kWindowNs) return contended_;
-  const uint64_t switches = usage.involuntary_switches - begin_->involuntary_switches;
-  const uint64_t per_second = switches * 1'000'000'000 / window_ns;
-  begin_ = usage;
-  quiet_ns_ = per_second < kFreePerSecond ? quiet_ns_ + window_ns : 0;
-  contended_ = per_second > kBusyPerSecond || (contended_ && quiet_ns_ < kQuietNs);
+bool Contention::Add(const Usage& run) {
+  window_.processor_ns += run.processor_ns;
+  window_.involuntary_switches += run.involuntary_switches;
+  if (window_.processor_ns < kWindowNs) return contended_;
+  const uint64_t per_second = window_.involuntary_switches * 1'000'000'000 / window_.processor_ns;
+  quiet_ns_ = per_second < kFreePerSecond ? quiet_ns_ + window_.processor_ns : 0;
+  busy_ns_ = per_second > kBusyPerSecond ? busy_ns_ + window_.processor_ns : 0;
+  contended_ = busy_ns_ >= kBusyNs || (contended_ && quiet_ns_ < kQuietNs);
+  window_ = {};
   return contended_;
 }
 
 Waiting& Waiting::OfProcess() {
-  static Waiting* const waiting = new Waiting(ReadUsageOfProcess);
+  static Waiting* const waiting = new Waiting(ReadUsageOfThread);
   return *waiting;
 }
 
@@ -62,12 +62,18 @@ void Waiting::Prepare(int threads) {
   }
 }
 
-void Waiting::Observe(uint64_t now_ns) {
-  if (now_ns < next_ns_.load(std::memory_order_relaxed)) return;
+std::optional<Contention::Usage> Waiting::Begin(uint64_t now_ns) {
+  if (now_ns < next_ns_.load(std::memory_order_relaxed)) return std::nullopt;
+  next_ns_.store(now_ns + kPeriodNs, std::memory_order_relaxed);
+  return read_();
+}
+
+void Waiting::End(const Contention::Usage& begin) {
+  const Contention::Usage end = read_();
   const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
-  next_ns_.store(now_ns + kPeriodNs, std::memory_order_relaxed);
-  const bool contended = contention_.Add(read_());
+  const bool contended =
+      contention_.Add({end.processor_ns - begin.processor_ns, end.involuntary_switches - begin.involuntary_switches});
   if (contended == contended_) return;
   contended_ = contended;
   changed_.notify_all();

@@ -11,24 +11,27 @@
 
 namespace onednn {
 
-// Whether other work takes processors from the threads of a process, by its involuntary context switches: alone it had
-// 2 to 5 in a second of processor time, beside one busy thread on two processors 340 to 425 while its threads polled
-// and 19,000 while they slept. Not thread-safe.
+// Whether other work takes processors from runs, by the involuntary context switches of the threads that call them.
+// Only those within runs count: between them, the threads of a process are interrupted by its own ones, such as the
+// host's pool by threads of OpenMP that still poll. Not thread-safe.
 class Contention {
  public:
-  // Of the process so far.
+  // Of a thread, or of a run in it.
   struct Usage {
-    uint64_t processor_ns, involuntary_switches;
+    uint64_t processor_ns = 0, involuntary_switches = 0;
   };
 
-  bool Add(const Usage& usage);
+  bool Add(const Usage& run);
 
  private:
-  static constexpr uint64_t kWindowNs = 30'000'000, kQuietNs = 100'000'000;
-  static constexpr uint64_t kBusyPerSecond = 120, kFreePerSecond = 40;
+  // Several windows: the kernel and the services of a free machine interrupt a run now and then.
+  static constexpr uint64_t kWindowNs = 30'000'000, kBusyNs = 2 * kWindowNs, kQuietNs = 100'000'000;
+  // A calling thread on a free machine had up to 130 in a single window; beside one busy thread on two processors 280
+  // while the threads of its runs polled, and at least 1,900 while they slept.
+  static constexpr uint64_t kBusyPerSecond = 160, kFreePerSecond = 100;
 
-  std::optional<Usage> begin_;  // of the window
-  uint64_t quiet_ns_ = 0;       // without contention until then
+  Usage window_;
+  uint64_t busy_ns_ = 0, quiet_ns_ = 0;  // with, and without contention until then
   bool contended_ = false;
 };
 
@@ -48,15 +51,30 @@ class Waiting {
   // [any-thread]
   void Prepare(int threads);
 
-  // In each run that uses several threads; a system call every 10 ms. [any-thread]
-  void Observe(uint64_t now_ns);
+  // A run that uses several threads, as long as it lives: two system calls, but in runs that begin within 0.1 ms of an
+  // observed one. In the thread that runs.
+  class ObservedRun {
+   public:
+    ObservedRun(Waiting& waiting, uint64_t now_ns) : waiting_(waiting), begin_(waiting.Begin(now_ns)) {}
+    ~ObservedRun() {
+      if (begin_) waiting_.End(*begin_);
+    }
+    ObservedRun(const ObservedRun&) = delete;
+    ObservedRun& operator=(const ObservedRun&) = delete;
+
+   private:
+    Waiting& waiting_;
+    const std::optional<Contention::Usage> begin_;
+  };
 
   // Whether threads sleep now. Follows a little after a run that observed the reason.
   bool sleeps() const { return sleeps_.load(std::memory_order_acquire); }
 
  private:
-  static constexpr uint64_t kPeriodNs = 10'000'000;
+  static constexpr uint64_t kPeriodNs = 100'000;
 
+  std::optional<Contention::Usage> Begin(uint64_t now_ns);
+  void End(const Contention::Usage& begin);
   void WaitUntilContended(bool wanted);
   void Hold();
 

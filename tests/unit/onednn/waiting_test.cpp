@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <chrono>
 #include <filesystem>
 #include <iterator>
 
@@ -13,27 +14,30 @@ namespace {
 
 constexpr uint64_t kMs = 1'000'000;
 
-TEST(Contention, InterruptedThreadsShowOtherWork) {
+TEST(Contention, InterruptedRunsShowOtherWork) {
   Contention contention;
-  EXPECT_FALSE(contention.Add({0, 1000}));         // what was before does not count
-  EXPECT_FALSE(contention.Add({20 * kMs, 1020}));  // the window is not over
-  EXPECT_TRUE(contention.Add({40 * kMs, 1020}));   // 500 in a second
+  EXPECT_FALSE(contention.Add({20 * kMs, 20}));  // the window is not over
+  EXPECT_FALSE(contention.Add({20 * kMs, 0}));   // 500 in a second, once
+  EXPECT_TRUE(contention.Add({40 * kMs, 20}));
+}
+
+TEST(Contention, InterruptionsOfAMomentAreNone) {
+  Contention contention;
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(contention.Add({30 * kMs, i % 2 == 0 ? 50u : 4u})) << i;
 }
 
 TEST(Contention, FewInterruptionsAreNone) {
   Contention contention;
-  contention.Add({0, 0});
-  for (uint64_t i = 1; i <= 100; ++i) EXPECT_FALSE(contention.Add({i * 50 * kMs, i * 5})) << i;  // 100 in a second
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(contention.Add({50 * kMs, 8})) << i;  // 160 in a second
 }
 
 TEST(Contention, ItEndsAfterQuietTimeOnly) {
   Contention contention;
-  contention.Add({0, 0});
-  ASSERT_TRUE(contention.Add({50 * kMs, 20}));
-  EXPECT_TRUE(contention.Add({100 * kMs, 20}));  // quiet for 50 ms
-  EXPECT_TRUE(contention.Add({150 * kMs, 24}));  // 80 in a second: neither
-  EXPECT_TRUE(contention.Add({200 * kMs, 24}));
-  EXPECT_FALSE(contention.Add({250 * kMs, 25}));  // quiet for 100 ms
+  ASSERT_TRUE(contention.Add({100 * kMs, 40}));
+  EXPECT_TRUE(contention.Add({50 * kMs, 0}));  // quiet for 50 ms
+  EXPECT_TRUE(contention.Add({50 * kMs, 6}));  // 120 in a second: neither
+  EXPECT_TRUE(contention.Add({50 * kMs, 0}));
+  EXPECT_FALSE(contention.Add({50 * kMs, 4}));  // quiet for 100 ms
 }
 
 Contention::Usage usage{};
@@ -47,9 +51,9 @@ TEST(Waiting, BesideOtherWorkThreadsAreHeldUntilItEnds) {
   const int processors = omp_get_num_procs();
   Waiting& waiting = *new Waiting([] { return usage; });
   auto pass = [&, now = uint64_t{0}](uint64_t switches) mutable {
-    usage.processor_ns += 50 * kMs;
+    const Waiting::ObservedRun run(waiting, now += 10 * kMs);
+    usage.processor_ns += 100 * kMs;
     usage.involuntary_switches += switches;
-    waiting.Observe(now += 10 * kMs);
   };
   waiting.Prepare(processors);
   waiting.Prepare(processors + 1);  // the fewest count
@@ -69,15 +73,27 @@ TEST(Waiting, BesideOtherWorkThreadsAreHeldUntilItEnds) {
   }
 }
 
-TEST(Waiting, UsageIsReadEveryTenMilliseconds) {
+// The host's pool and threads of OpenMP that still poll interrupt each other between runs.
+TEST(Waiting, InterruptionsBetweenRunsAreNone) {
+  Waiting& waiting = *new Waiting([] { return usage; });
+  waiting.Prepare(omp_get_num_procs());
+  for (uint64_t now = 0; now < 1000 * kMs; now += 10 * kMs) {
+    usage.involuntary_switches += 100;
+    const Waiting::ObservedRun run(waiting, now);
+    usage.processor_ns += 50 * kMs;
+  }
+  EXPECT_FALSE(deputy::Eventually([&] { return waiting.sleeps(); }, std::chrono::seconds(1)));
+}
+
+TEST(Waiting, ShortRunsAreObservedEveryTenthOfAMillisecond) {
   static int reads;
   reads = 0;
   Waiting& waiting = *new Waiting([] {
     ++reads;
     return Contention::Usage{};
   });
-  for (uint64_t now = 100 * kMs; now < 200 * kMs; now += kMs) waiting.Observe(now);
-  EXPECT_EQ(reads, 10);
+  for (uint64_t now = 100 * kMs; now < 200 * kMs; now += kMs / 100) const Waiting::ObservedRun run(waiting, now);
+  EXPECT_EQ(reads, 2 * 1000);
 }
 
 }  // namespace
