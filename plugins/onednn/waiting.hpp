@@ -26,8 +26,8 @@ class Contention {
  private:
   // Several windows: the kernel and the services of a free machine interrupt a run now and then.
   static constexpr uint64_t kWindowNs = 30'000'000, kBusyNs = 2 * kWindowNs, kQuietNs = 100'000'000;
-  // A calling thread on a free machine had up to 130 in a single window; beside one busy thread on two processors 280
-  // while the threads of its runs polled, and at least 1,900 while they slept.
+  // A calling thread on a free machine had up to 130 in a single window; on two processors, beside one or two busy
+  // threads, 208 to 500 while the threads of its runs polled, and about 17,000 while they slept.
   static constexpr uint64_t kBusyPerSecond = 160, kFreePerSecond = 100;
 
   Usage window_;
@@ -52,7 +52,7 @@ class Waiting {
   void Prepare(int threads);
 
   // A run that uses several threads, as long as it lives: two system calls, but in runs that begin within 0.1 ms of an
-  // observed one. In the thread that runs.
+  // observed one. Begins and ends in the thread that runs.
   class ObservedRun {
    public:
     ObservedRun(Waiting& waiting, uint64_t now_ns) : waiting_(waiting), begin_(waiting.Begin(now_ns)) {}
