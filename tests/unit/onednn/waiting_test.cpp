@@ -52,7 +52,7 @@ TEST(Waiting, BesideOtherWorkThreadsAreHeldUntilItEnds) {
   Waiting& waiting = *new Waiting([] { return usage; });
   auto pass = [&, now = uint64_t{0}](uint64_t switches) mutable {
     const Waiting::ObservedRun run(waiting, now += 10 * kMs);
-    usage.processor_ns += 100 * kMs;
+    usage.processor_ns += 60 * kMs;  // enough to be busy, too little to be quiet
     usage.involuntary_switches += switches;
   };
   waiting.Prepare(processors);
