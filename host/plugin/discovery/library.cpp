@@ -16,6 +16,10 @@
 #include "plugin/checks/text.hpp"
 #include "plugin/discovery/elf_image.hpp"
 
+// dlopen as it is: <dlfcn.h> promises that it throws nothing, so that the compiler leaves out what catches the
+// exceptions of a library's static constructors.
+extern "C" void* deputy_open_library(const char* path, int mode) __asm__("dlopen");
+
 namespace deputy::host {
 namespace {
 
@@ -72,14 +76,19 @@ Library::~Library() = default;
 
 Checked<std::unique_ptr<Library>> Library::Open(const std::filesystem::path& path, const std::string& label) {
   namespace dll = boost::dll;
-  auto handle = std::make_unique<Handle>();
-  // Boost has no name for NODELETE, but hands the bits of its modes to dlopen as they are.
-  const auto mode =
-      dll::load_mode::rtld_now | dll::load_mode::rtld_local | static_cast<dll::load_mode::type>(RTLD_NODELETE);
-  std::error_code error;
   const ProcessKeeper keeper({label, "load", {}});
-  if (!Returned({label, "load"}, [&] { handle->library.load(path, mode, error); }))
+  void* opened = nullptr;
+  if (!Returned({label, "load"},
+                [&] { opened = deputy_open_library(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); }))
     return Rejection{RejectReason::kThrew, "one of its static constructors threw an exception"};
+  if (opened == nullptr) return LoadFailed(path);
+  // Boost has no name for NOLOAD, but hands the bits of its modes to dlopen as they are.
+  const auto mode =
+      dll::load_mode::rtld_now | dll::load_mode::rtld_local | static_cast<dll::load_mode::type>(RTLD_NOLOAD);
+  auto handle = std::make_unique<Handle>();
+  std::error_code error;
+  handle->library.load(path, mode, error);
+  dlclose(opened);
   if (error || !handle->library.is_loaded()) return LoadFailed(path);
   if (!handle->library.has(DEPUTY_ENTRY_SYMBOL))
     return Rejection{RejectReason::kNoEntrySymbol, "does not export " DEPUTY_ENTRY_SYMBOL};
