@@ -12,37 +12,60 @@
 namespace deputy::host {
 namespace {
 
-// True when x replaces the best element so far. A NaN is replaced only by a later NaN, and only with kLast.
-template <bool kLargest, bool kLast, class T>
+// True when x replaces the largest element so far. A NaN is replaced only by a later NaN, and only with kLast.
+template <bool kLast, class T>
 bool Better(T x, T best) {
   if (best != best) return kLast && x != x;
   if (x != x) return true;
   if constexpr (kLast)
-    return kLargest ? x >= best : x <= best;
+    return x >= best;
   else
-    return kLargest ? x > best : x < best;
+    return x > best;
 }
+
+// Reverses an order: the smallest element is the one whose reverse is the largest. Without branches.
+template <class T>
+class Reverser {
+ public:
+  explicit Reverser(bool reverses) {
+    if constexpr (std::is_floating_point_v<T>)
+      factor_ = reverses ? T{-1} : T{1};
+    else
+      factor_ = reverses ? static_cast<T>(~T{0}) : T{0};
+  }
+  T operator()(T x) const {
+    if constexpr (std::is_floating_point_v<T>)
+      return x * factor_;
+    else
+      return static_cast<T>(x ^ factor_);
+  }
+
+ private:
+  T factor_;
+};
 
 // Adjacent columns that are searched side by side.
 constexpr int64_t kArgBlock = 128;
 
-template <bool kLargest, bool kLast, class T>
-void ArgLoop(const AxisView& view, const T* source, int64_t* target, int64_t begin, int64_t end) {
+template <bool kLast, class T>
+void ArgLoop(bool largest, const AxisView& view, const T* source, int64_t* target, int64_t begin, int64_t end) {
   constexpr int64_t kBlock = kArgBlock;
+  const Reverser<T> ordered(!largest);
   EndCheck check;
   while (begin < end) {
     const int64_t column = begin % view.inner;
     const int64_t width = std::min({kBlock, end - begin, view.inner - column});
     const T* from = source + begin / view.inner * view.extent * view.inner + column;
     T best[kBlock];
-    std::copy_n(from, width, best);
+    for (int64_t i = 0; i < width; ++i) best[i] = ordered(from[i]);
     std::fill_n(target + begin, width, 0);
     InPartsOf(view.extent - 1, width, [&](int64_t first, int64_t last) {
       for (int64_t k = first + 1; k <= last; ++k) {
         const T* row = from + k * view.inner;
         for (int64_t i = 0; i < width; ++i) {
-          if (Better<kLargest, kLast>(row[i], best[i])) {
-            best[i] = row[i];
+          const T x = ordered(row[i]);
+          if (Better<kLast>(x, best[i])) {
+            best[i] = x;
             target[begin + i] = k;
           }
         }
@@ -134,9 +157,8 @@ Status ArgReduce(bool largest, bool last_of_equals, DType dtype, const AxisView&
   const bool known = DispatchNumeric(dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     const T* from = static_cast<const T*>(source);
-    const auto loop = largest ? (last_of_equals ? ArgLoop<true, true, T> : ArgLoop<true, false, T>)
-                              : (last_of_equals ? ArgLoop<false, true, T> : ArgLoop<false, false, T>);
-    pool.ParallelFor(count, grain, [&](int64_t begin, int64_t end) { loop(view, from, target, begin, end); });
+    const auto loop = last_of_equals ? ArgLoop<true, T> : ArgLoop<false, T>;
+    pool.ParallelFor(count, grain, [&](int64_t begin, int64_t end) { loop(largest, view, from, target, begin, end); });
   });
   return known ? Status() : Error(StatusCode::kNotSupported, "dtype {} is not supported", NameOf(dtype));
 }

@@ -38,6 +38,16 @@ void RunBinaryLoop(const void* first, int64_t first_step, const void* second, in
   }
 }
 
+// The same for functions that no vector instruction computes: one loop for all combinations.
+template <class F, class Operand>
+void RunSlowLoop(const void* first, int64_t first_step, const void* second, int64_t second_step, void* target,
+                 int64_t count) {
+  const Operand* x = static_cast<const Operand*>(first);
+  const Operand* y = static_cast<const Operand*>(second);
+  Operand* to = static_cast<Operand*>(target);
+  for (int64_t i = 0; i < count; ++i) to[i] = F()(x[i * first_step], y[i * second_step]);
+}
+
 template <class T, bool = std::is_integral_v<T>>
 struct Wrapping {
   static T Add(T x, T y) { return x + y; }
@@ -117,8 +127,13 @@ BinaryLoop FindNumeric(DType dtype) {
   }
   BinaryLoop found = nullptr;
   DispatchNumeric(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::Type;
-    found = RunBinaryLoop<Arithmetic<kOp, T>, T>;
+    using Type = typename decltype(tag)::Type;
+    constexpr bool kWraps = kOp == BinaryOp::kAdd || kOp == BinaryOp::kSub || kOp == BinaryOp::kMul;
+    using T = UnsignedIf<kWraps, Type>;  // the sign has no part in the result
+    if constexpr (kOp == BinaryOp::kFMod || kOp == BinaryOp::kMod || (kOp == BinaryOp::kDiv && std::is_integral_v<T>))
+      found = RunSlowLoop<Arithmetic<kOp, T>, T>;
+    else
+      found = RunBinaryLoop<Arithmetic<kOp, T>, T>;
   });
   return found;
 }
@@ -138,7 +153,7 @@ void PowLoop(const void* first, int64_t first_step, const void* second, int64_t 
     else
       RunBinaryLoop<Arithmetic<BinaryOp::kMul, T>, T>(first, first_step, first, first_step, target, count);
   } else {
-    RunBinaryLoop<PowFunction<T>, T>(first, first_step, second, second_step, target, count);
+    RunSlowLoop<PowFunction<T>, T>(first, first_step, second, second_step, target, count);
   }
 }
 
@@ -179,7 +194,7 @@ template <template <class> class Predicate>
 BinaryLoop FindCompare(DType dtype) {
   BinaryLoop found = nullptr;
   DispatchNumeric(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::Type;
+    using T = UnsignedIf<std::is_same_v<Predicate<int>, std::equal_to<int>>, typename decltype(tag)::Type>;
     found = RunBinaryLoop<Compare<Predicate<T>, T>, T>;
   });
   return found;
@@ -201,7 +216,7 @@ BinaryLoop FindArithmeticLoop(BinaryOp op, DType dtype) {
     case BinaryOp::kPow:
       if (dtype == DType::kFloat32) return PowLoop<float>;
       if (dtype == DType::kFloat64) return PowLoop<double>;
-      return dtype == DType::kInt64 ? RunBinaryLoop<IntegerPow, int64_t> : nullptr;
+      return dtype == DType::kInt64 ? RunSlowLoop<IntegerPow, int64_t> : nullptr;
     default: return nullptr;
   }
 }

@@ -203,7 +203,10 @@ ConvertFunction FindConvert(DType source, DType target) {
     using Source = typename decltype(source_tag)::Type;
     DispatchStored(target, [&](auto target_tag) {
       using Target = typename decltype(target_tag)::Type;
-      found = Convert<Source, Target>;
+      // Integers that differ in sign alone share a loop where the sign has no part in the result.
+      constexpr bool kWhole = std::is_integral_v<Source> && std::is_integral_v<Target>;
+      using From = UnsignedIf<kWhole && sizeof(Target) <= sizeof(Source), Source>;
+      found = Convert<From, UnsignedIf<kWhole, Target>>;
     });
   });
   return found;

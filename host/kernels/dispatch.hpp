@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "deputy/dtype.hpp"
 #include "tensor/half.hpp"
@@ -63,6 +64,11 @@ constexpr bool IsFloating(DType dtype) {
 }
 // Floating point types and integers; not bool.
 constexpr bool IsNumeric(DType dtype) { return SizeOf(dtype) != 0 && dtype != DType::kBool && !IsStorage(dtype); }
+
+// The unsigned integer of T's size where T is a signed one and the condition holds; otherwise T.
+template <bool kCondition, class T>
+using UnsignedIf = typename std::conditional_t<kCondition && std::is_integral_v<T> && std::is_signed_v<T>,
+                                               std::make_unsigned<T>, std::type_identity<T>>::type;
 
 // float, double
 template <class F>

@@ -95,10 +95,23 @@ class AxisSampler {
   double length_, low_, high_;
 };
 
+using PointTaps = std::array<AxisTaps, kMaxGridAxes>;
+
+// Not inlined: it does not depend on the images' type.
+[[gnu::noinline]] void FindTaps(const GridShape& shape, const GridSampling& how, const GridPositions& positions,
+                                int64_t point, PointTaps& taps) {
+  for (size_t axis = 0; axis < shape.axes; ++axis) {
+    const int64_t at = (point + 1) * static_cast<int64_t>(shape.axes) - 1 - static_cast<int64_t>(axis);
+    const double position = positions.dtype == DType::kFloat32
+                                ? static_cast<double>(static_cast<const float*>(positions.data)[at])
+                                : static_cast<const double*>(positions.data)[at];
+    taps[axis] = AxisSampler(how, shape.extents[axis]).At(position);
+  }
+}
+
 // Sums over all combinations of neighbours, from the outermost axis inwards.
 template <class T>
-double Sum(const GridShape& shape, const std::array<AxisTaps, kMaxGridAxes>& taps, size_t count, size_t axis,
-           int64_t offset, const T* plane) {
+double Sum(const GridShape& shape, const PointTaps& taps, size_t count, size_t axis, int64_t offset, const T* plane) {
   if (axis == shape.axes || axis >= kMaxGridAxes) return static_cast<double>(plane[offset]);
   double sum = 0;
   for (size_t k = 0; k < count; ++k) {
@@ -111,7 +124,7 @@ double Sum(const GridShape& shape, const std::array<AxisTaps, kMaxGridAxes>& tap
 
 // The nearest neighbour, unchanged.
 template <class T>
-T Nearest(const GridShape& shape, const std::array<AxisTaps, kMaxGridAxes>& taps, const T* plane) {
+T Nearest(const GridShape& shape, const PointTaps& taps, const T* plane) {
   int64_t offset = 0;
   for (size_t axis = 0; axis < std::min(shape.axes, kMaxGridAxes); ++axis) {
     if (taps[axis].neighbours[0] < 0) return T(0);
@@ -135,8 +148,8 @@ T Narrowed(double value) {
 
 }  // namespace
 
-template <class T, class Position>
-void SampleGrid(const GridShape& shape, const GridSampling& how, const T* x, const Position* grid, T* y,
+template <class T>
+void SampleGrid(const GridShape& shape, const GridSampling& how, const T* x, const GridPositions& positions, T* y,
                 ThreadPool& pool) {
   int64_t plane = 1;
   for (size_t axis = 0; axis < shape.axes; ++axis) plane *= shape.extents[axis];
@@ -145,10 +158,8 @@ void SampleGrid(const GridShape& shape, const GridSampling& how, const T* x, con
   for (size_t axis = 0; axis < shape.axes; ++axis) taps_of_sample *= static_cast<int64_t>(count);
   pool.ParallelFor(shape.batch * shape.points, kGrainPoints, [&](int64_t begin, int64_t end) {
     ForEachUntilEnd(begin, end, StepsOf(shape.channels + 8, taps_of_sample), [&](int64_t point) {
-      const Position* position = grid + point * static_cast<int64_t>(shape.axes);
-      std::array<AxisTaps, kMaxGridAxes> taps;
-      for (size_t axis = 0; axis < shape.axes; ++axis)
-        taps[axis] = AxisSampler(how, shape.extents[axis]).At(static_cast<double>(position[shape.axes - 1 - axis]));
+      PointTaps taps;
+      FindTaps(shape, how, positions, point, taps);
       const int64_t image = point / shape.points, at = point % shape.points;
       const int64_t first = image * shape.channels;
       ForEachUntilEnd(first, first + shape.channels, taps_of_sample, [&](int64_t channel) {
@@ -160,24 +171,19 @@ void SampleGrid(const GridShape& shape, const GridSampling& how, const T* x, con
   });
 }
 
-template void SampleGrid<float, float>(const GridShape&, const GridSampling&, const float*, const float*, float*,
-                                       ThreadPool&);
-template void SampleGrid<float, double>(const GridShape&, const GridSampling&, const float*, const double*, float*,
-                                        ThreadPool&);
-template void SampleGrid<double, float>(const GridShape&, const GridSampling&, const double*, const float*, double*,
-                                        ThreadPool&);
-template void SampleGrid<double, double>(const GridShape&, const GridSampling&, const double*, const double*, double*,
-                                         ThreadPool&);
-#define DEPUTY_SAMPLE_WHOLE(type) \
-  template void SampleGrid(const GridShape&, const GridSampling&, const type*, const double*, type*, ThreadPool&);
-DEPUTY_SAMPLE_WHOLE(int8_t)
-DEPUTY_SAMPLE_WHOLE(int16_t)
-DEPUTY_SAMPLE_WHOLE(int32_t)
-DEPUTY_SAMPLE_WHOLE(int64_t)
-DEPUTY_SAMPLE_WHOLE(uint8_t)
-DEPUTY_SAMPLE_WHOLE(uint16_t)
-DEPUTY_SAMPLE_WHOLE(uint32_t)
-DEPUTY_SAMPLE_WHOLE(uint64_t)
-#undef DEPUTY_SAMPLE_WHOLE
+#define DEPUTY_SAMPLE_GRID(type)                                                                            \
+  template void SampleGrid(const GridShape&, const GridSampling&, const type*, const GridPositions&, type*, \
+                           ThreadPool&);
+DEPUTY_SAMPLE_GRID(float)
+DEPUTY_SAMPLE_GRID(double)
+DEPUTY_SAMPLE_GRID(int8_t)
+DEPUTY_SAMPLE_GRID(int16_t)
+DEPUTY_SAMPLE_GRID(int32_t)
+DEPUTY_SAMPLE_GRID(int64_t)
+DEPUTY_SAMPLE_GRID(uint8_t)
+DEPUTY_SAMPLE_GRID(uint16_t)
+DEPUTY_SAMPLE_GRID(uint32_t)
+DEPUTY_SAMPLE_GRID(uint64_t)
+#undef DEPUTY_SAMPLE_GRID
 
 }  // namespace deputy::host

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/thread_pool.hpp"
+#include "deputy/dtype.hpp"
 
 namespace deputy::host {
 
@@ -27,9 +28,14 @@ struct GridShape {
   std::array<int64_t, kMaxGridAxes> extents = {};
 };
 
-// Positions are float or double for images of floats, and double for images of integers.
-template <class T, class Position>
-void SampleGrid(const GridShape& shape, const GridSampling& how, const T* x, const Position* grid, T* y,
+struct GridPositions {
+  DType dtype;  // float32 or float64
+  const void* data;
+};
+
+// T: float, double, or an integer.
+template <class T>
+void SampleGrid(const GridShape& shape, const GridSampling& how, const T* x, const GridPositions& positions, T* y,
                 ThreadPool& pool);
 
 }  // namespace deputy::host

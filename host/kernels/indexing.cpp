@@ -90,10 +90,10 @@ void NumbersForTruth(DType& dtype, ScatterReduction& reduction) {
 
 // Neighbouring elements. Sums are by far the most frequent, and become vector code without a branch per element.
 template <class T>
-void CombineSlice(ScatterReduction reduction, const T* from, int64_t count, T* to) {
-  if (reduction == ScatterReduction::kReplace) {
-    CopyInParts(to, from, static_cast<size_t>(count) * sizeof(T));
-  } else if (reduction == ScatterReduction::kAdd) {
+void CombineSlice(ScatterReduction reduction, const void* updates, int64_t count, void* target) {
+  const T* from = static_cast<const T*>(updates);
+  T* to = static_cast<T*>(target);
+  if (reduction == ScatterReduction::kAdd) {
     InPartsOf(count, 1, [&](int64_t begin, int64_t end) {
       for (int64_t j = begin; j < end; ++j) to[j] = Combine(ScatterReduction::kAdd, to[j], from[j]);
     });
@@ -283,20 +283,25 @@ Status ScatterND(std::span<const int64_t> data_dims, size_t tuple, const IndexLi
   const SmallDims strides = DenseStrides(data_dims);
   int64_t slice = 1;
   for (size_t d = tuple; d < data_dims.size(); ++d) slice *= data_dims[d];
-  DispatchStored(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::Type;
-    const T* from = static_cast<const T*>(updates);
-    T* to = static_cast<T*>(target);
-    InParts(indices.count / width, std::max<int64_t>(1, kScatterPart / std::max<int64_t>(1, slice)),
-            [&](int64_t begin, int64_t end) {
-              for (int64_t i = begin; i < end; ++i) {
-                int64_t offset = 0;
-                for (size_t d = 0; d < tuple; ++d)
-                  offset += Resolve(indices[i * width + static_cast<int64_t>(d)], data_dims[d]) * strides[d];
-                CombineSlice(reduction, from + i * slice, slice, to + offset);
-              }
-            });
-  });
+  void (*combine)(ScatterReduction, const void*, int64_t, void*) = nullptr;
+  if (reduction != ScatterReduction::kReplace)
+    DispatchStored(dtype, [&](auto tag) { combine = CombineSlice<typename decltype(tag)::Type>; });
+  const size_t element = SizeOf(dtype);
+  const size_t slice_bytes = static_cast<size_t>(slice) * element;
+  InParts(indices.count / width, std::max<int64_t>(1, kScatterPart / std::max<int64_t>(1, slice)),
+          [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+              int64_t offset = 0;
+              for (size_t d = 0; d < tuple; ++d)
+                offset += Resolve(indices[i * width + static_cast<int64_t>(d)], data_dims[d]) * strides[d];
+              const char* from = static_cast<const char*>(updates) + static_cast<size_t>(i) * slice_bytes;
+              char* to = static_cast<char*>(target) + static_cast<size_t>(offset) * element;
+              if (combine == nullptr)
+                CopyInParts(to, from, slice_bytes);
+              else
+                combine(reduction, from, slice, to);
+            }
+          });
   return {};
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/cancellation.hpp"
 #include "kernels/cast.hpp"
+#include "kernels/copy.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/linalg/rows.hpp"
 #include "kernels/parts.hpp"
@@ -18,58 +19,72 @@
 namespace deputy::host {
 namespace {
 
-template <ReduceOp kOp, class T>
-class Accumulator {
-  static constexpr bool kFloat = std::is_floating_point_v<T>;
-  static constexpr bool kInDouble = kFloat || kOp == ReduceOp::kL2 || kOp == ReduceOp::kLogSum;
-  // Unsigned, because it wraps; its low bits are the sum in any narrower integer type.
-  using State = std::conditional_t<kInDouble, double, uint64_t>;
+// What is accumulated. Operations that differ only in what they make of the sum share the loops of one.
+enum class Accumulation : uint8_t { kSum, kSumOfSizes, kSumOfSquares, kProduct, kMax, kMin, kLogSumExp };
 
+Accumulation AccumulationOf(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kL1: return Accumulation::kSumOfSizes;
+    case ReduceOp::kL2:
+    case ReduceOp::kSumSquare: return Accumulation::kSumOfSquares;
+    case ReduceOp::kProd: return Accumulation::kProduct;
+    case ReduceOp::kMax: return Accumulation::kMax;
+    case ReduceOp::kMin: return Accumulation::kMin;
+    case ReduceOp::kLogSumExp: return Accumulation::kLogSumExp;
+    default: return Accumulation::kSum;
+  }
+}
+
+// The result of an operation, from what has been accumulated over `count` elements.
+template <class T>
+T Finished(ReduceOp op, double sum, int64_t count) {
+  if (op == ReduceOp::kMean) sum /= static_cast<double>(count);
+  if (op == ReduceOp::kL2) sum = std::sqrt(sum);
+  if (op == ReduceOp::kLogSum) sum = std::log(sum);
+  if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(sum);
+  else
+    return SaturateCast<T>(sum);
+}
+template <class T>
+T Finished(ReduceOp op, uint64_t sum, int64_t count) {
+  if (op != ReduceOp::kMean) return static_cast<T>(sum);
+  if (count == 0) return 0;
+  if constexpr (std::is_signed_v<T>)
+    return static_cast<T>(static_cast<int64_t>(sum) / count);
+  else
+    return static_cast<T>(sum / static_cast<uint64_t>(count));
+}
+
+// State: double, or uint64_t, which wraps: its low bits are the sum in any narrower integer type.
+template <Accumulation kWhat, class T, class State>
+class Accumulator {
  public:
   static constexpr size_t kLanes = 8;  // accumulators of a run
 
   void Add(T value) {
     const State x = static_cast<State>(value);
-    if constexpr (kOp == ReduceOp::kProd)
+    if constexpr (kWhat == Accumulation::kProduct)
       state_ *= x;
-    else if constexpr (kOp == ReduceOp::kL1)
+    else if constexpr (kWhat == Accumulation::kSumOfSizes)
       state_ += value < 0 ? State{0} - x : x;
-    else if constexpr (kOp == ReduceOp::kL2 || kOp == ReduceOp::kSumSquare)
+    else if constexpr (kWhat == Accumulation::kSumOfSquares)
       state_ += x * x;
     else
       state_ += x;
   }
 
   void Merge(const Accumulator& other) {
-    if constexpr (kOp == ReduceOp::kProd)
+    if constexpr (kWhat == Accumulation::kProduct)
       state_ *= other.state_;
     else
       state_ += other.state_;
   }
 
-  T Finish(int64_t count) const {
-    if constexpr (kOp == ReduceOp::kMean && !kFloat) {
-      if (count == 0) return 0;
-      if constexpr (std::is_signed_v<T>)
-        return static_cast<T>(static_cast<int64_t>(state_) / count);
-      else
-        return static_cast<T>(state_ / static_cast<uint64_t>(count));
-    } else if constexpr (kInDouble) {
-      double result = state_;
-      if constexpr (kOp == ReduceOp::kMean) result /= static_cast<double>(count);
-      if constexpr (kOp == ReduceOp::kL2) result = std::sqrt(result);
-      if constexpr (kOp == ReduceOp::kLogSum) result = std::log(result);
-      if constexpr (kFloat)
-        return static_cast<T>(result);
-      else
-        return SaturateCast<T>(result);
-    } else {
-      return static_cast<T>(state_);
-    }
-  }
+  T Finish(ReduceOp op, int64_t count) const { return Finished<T>(op, state_, count); }
 
  private:
-  State state_ = kOp == ReduceOp::kProd ? State{1} : State{0};
+  State state_ = kWhat == Accumulation::kProduct ? State{1} : State{0};
 };
 
 template <bool kLargest, class T>
@@ -85,7 +100,7 @@ class ExtremeAccumulator {
       state_ = ((x < state_) | is_nan) ? x : state_;
   }
   void Merge(const ExtremeAccumulator& other) { Add(other.state_); }
-  T Finish(int64_t) const { return state_; }
+  T Finish(ReduceOp, int64_t) const { return state_; }
 
  private:
   using Limits = std::numeric_limits<T>;
@@ -95,25 +110,19 @@ class ExtremeAccumulator {
 };
 
 template <class T>
-class Accumulator<ReduceOp::kMax, T> : public ExtremeAccumulator<true, T> {};
+class Accumulator<Accumulation::kMax, T, T> : public ExtremeAccumulator<true, T> {};
 template <class T>
-class Accumulator<ReduceOp::kMin, T> : public ExtremeAccumulator<false, T> {};
+class Accumulator<Accumulation::kMin, T, T> : public ExtremeAccumulator<false, T> {};
 
 // log(sum(exp(x))) in one pass: the sum is kept relative to the largest element so far.
 template <class T>
-class Accumulator<ReduceOp::kLogSumExp, T> {
+class Accumulator<Accumulation::kLogSumExp, T, double> {
  public:
-  static constexpr size_t kLanes = 8;
+  static constexpr size_t kLanes = 2;
 
   void Add(T x) { Include(static_cast<double>(x), 1); }
   void Merge(const Accumulator& other) { Include(other.largest_, other.sum_); }
-  T Finish(int64_t) const {
-    const double result = largest_ + std::log(sum_);
-    if constexpr (std::is_floating_point_v<T>)
-      return static_cast<T>(result);
-    else
-      return SaturateCast<T>(result);
-  }
+  T Finish(ReduceOp op, int64_t count) const { return Finished<T>(op, largest_ + std::log(sum_), count); }
 
  private:
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -176,37 +185,45 @@ int64_t OffsetOf(const ReducePlan::Axes& axes, int64_t flat) {
 }
 
 // Runs of float that a module of linalg/ sums up.
-template <ReduceOp kOp, class T>
-constexpr bool kByRows = std::is_same_v<T, float> && (kOp == ReduceOp::kSum || kOp == ReduceOp::kMean ||
-                                                      kOp == ReduceOp::kSumSquare || kOp == ReduceOp::kL2);
+template <Accumulation kWhat, class T>
+constexpr bool kByRows = std::is_same_v<T, float> &&
+                         (kWhat == Accumulation::kSum || kWhat == Accumulation::kSumOfSquares);
 
 bool LongRuns(const ReducePlan& plan) {
   return plan.reduced.rank != 0 && plan.reduced.dims[plan.reduced.rank - 1] >= 32;
 }
 
-template <ReduceOp kOp>
-float ReduceFloatRuns(const ReducePlan& plan, const float* source) {
+template <Accumulation kWhat>
+float ReduceFloatRuns(ReduceOp op, const ReducePlan& plan, const float* source) {
   const size_t last = plan.reduced.rank - 1;
   const int64_t run = plan.reduced.dims[last];
   double sum = 0;
   ForEachOffset(plan.reduced, last, run, [&](int64_t offset) {
     InParts(run, kLongRow, [&](int64_t begin, int64_t end) {
-      if constexpr (kOp == ReduceOp::kSum || kOp == ReduceOp::kMean)
+      if constexpr (kWhat == Accumulation::kSum)
         sum += linalg::Sum(source + offset + begin, end - begin);
       else
         sum += linalg::SumOfSquares(source + offset + begin, end - begin, 0);
     });
   });
-  if constexpr (kOp == ReduceOp::kMean) sum /= static_cast<double>(plan.reduced.count);
-  if constexpr (kOp == ReduceOp::kL2) sum = std::sqrt(sum);
-  return static_cast<float>(sum);
+  return Finished<float>(op, sum, plan.reduced.count);
 }
 
 // An exponential, at most.
 constexpr int64_t kStepsOfElement = 8;
 
 template <class A, class T>
-T ReduceRuns(const ReducePlan& plan, const T* source) {
+void AddToLanes(const T* from, A (&lanes)[A::kLanes]) {
+  if constexpr (A::kLanes <= 8) {
+#pragma GCC unroll 8
+    for (size_t lane = 0; lane < A::kLanes; ++lane) lanes[lane].Add(from[lane]);
+  } else {
+    for (size_t lane = 0; lane < A::kLanes; ++lane) lanes[lane].Add(from[lane]);
+  }
+}
+
+template <class A, class T>
+T ReduceRuns(ReduceOp op, const ReducePlan& plan, const T* source) {
   constexpr size_t kLanes = A::kLanes;
   constexpr int64_t kPart = 1 << 20;  // a multiple of the lanes
   A lanes[kLanes];
@@ -216,17 +233,16 @@ T ReduceRuns(const ReducePlan& plan, const T* source) {
     InParts(run, kPart, [&](int64_t begin, int64_t end) {
       const T* from = source + offset;
       int64_t i = begin;
-      for (; i + static_cast<int64_t>(kLanes) <= end; i += kLanes)
-        for (size_t lane = 0; lane < kLanes; ++lane) lanes[lane].Add(from[i + static_cast<int64_t>(lane)]);
+      for (; i + static_cast<int64_t>(kLanes) <= end; i += kLanes) AddToLanes(from + i, lanes);
       for (; i < end; ++i) lanes[0].Add(from[i]);
     });
   });
   for (size_t lane = 1; lane < kLanes; ++lane) lanes[0].Merge(lanes[lane]);
-  return lanes[0].Finish(plan.reduced.count);
+  return lanes[0].Finish(op, plan.reduced.count);
 }
 
 template <class A, class T>
-void ReduceBlocks(const ReducePlan& plan, const T* source, T* target, int64_t begin, int64_t end) {
+void ReduceBlocks(ReduceOp op, const ReducePlan& plan, const T* source, T* target, int64_t begin, int64_t end) {
   constexpr int64_t kBlock = 128;
   const int64_t inner = plan.kept.dims[plan.kept.rank - 1];
   EndCheck check;
@@ -238,19 +254,19 @@ void ReduceBlocks(const ReducePlan& plan, const T* source, T* target, int64_t be
       const T* row = from + offset;
       for (int64_t i = 0; i < width; ++i) block[i].Add(row[i]);
     });
-    for (int64_t i = 0; i < width; ++i) target[begin + i] = block[i].Finish(plan.reduced.count);
+    for (int64_t i = 0; i < width; ++i) target[begin + i] = block[i].Finish(op, plan.reduced.count);
     begin += width;
     if (check.Ends(StepsOf(plan.reduced.count, width))) return;
   }
 }
 
-template <ReduceOp kOp, class T>
-void ReduceWith(const ReducePlan& plan, const void* source, void* target, ThreadPool& pool) {
-  using A = Accumulator<kOp, T>;
+template <Accumulation kWhat, class T, class State>
+void ReduceWith(ReduceOp op, const ReducePlan& plan, const void* source, void* target, ThreadPool& pool) {
+  using A = Accumulator<kWhat, T, State>;
   const T* from = static_cast<const T*>(source);
   T* to = static_cast<T*>(target);
   if (plan.reduced.count == 0) {
-    const T result = A().Finish(0);
+    const T result = A().Finish(op, 0);
     Fill(&result, to, plan.kept.count, sizeof result, pool);
     return;
   }
@@ -261,56 +277,75 @@ void ReduceWith(const ReducePlan& plan, const void* source, void* target, Thread
                      if (plan.inner_is_reduced)
                        ForEachUntilEnd(begin, end, plan.reduced.count, [&](int64_t i) {
                          const T* first = from + OffsetOf(plan.kept, i);
-                         if constexpr (kByRows<kOp, T>) {
+                         if constexpr (kByRows<kWhat, T>) {
                            if (LongRuns(plan)) {
-                             to[i] = ReduceFloatRuns<kOp>(plan, first);
+                             to[i] = ReduceFloatRuns<kWhat>(op, plan, first);
                              return;
                            }
                          }
-                         to[i] = ReduceRuns<A, T>(plan, first);
+                         to[i] = ReduceRuns<A, T>(op, plan, first);
                        });
                      else
-                       ReduceBlocks<A, T>(plan, from, to, begin, end);
+                       ReduceBlocks<A, T>(op, plan, from, to, begin, end);
                    });
 }
 
-using ReduceFunction = void (*)(const ReducePlan&, const void*, void*, ThreadPool&);
+using ReduceFunction = void (*)(ReduceOp, const ReducePlan&, const void*, void*, ThreadPool&);
 
-template <ReduceOp kOp>
-ReduceFunction FindWide(DType dtype) {
+template <Accumulation kWhat>
+ReduceFunction FindInDouble(DType dtype) {
   switch (dtype) {
-    case DType::kFloat32: return ReduceWith<kOp, float>;
-    case DType::kFloat64: return ReduceWith<kOp, double>;
-    case DType::kInt32: return ReduceWith<kOp, int32_t>;
-    case DType::kInt64: return ReduceWith<kOp, int64_t>;
-    case DType::kUint32: return ReduceWith<kOp, uint32_t>;
-    case DType::kUint64: return ReduceWith<kOp, uint64_t>;
+    case DType::kFloat32: return ReduceWith<kWhat, float, double>;
+    case DType::kFloat64: return ReduceWith<kWhat, double, double>;
+    case DType::kInt32: return ReduceWith<kWhat, int32_t, double>;
+    case DType::kInt64: return ReduceWith<kWhat, int64_t, double>;
+    case DType::kUint32: return ReduceWith<kWhat, uint32_t, double>;
+    case DType::kUint64: return ReduceWith<kWhat, uint64_t, double>;
     default: return nullptr;
   }
 }
 
-template <ReduceOp kOp>
+// Integers wrap; those of which the sign has no part in the result are unsigned.
+template <Accumulation kWhat>
+ReduceFunction FindWrapping(DType dtype, bool is_signed) {
+  switch (dtype) {
+    case DType::kFloat32: return ReduceWith<kWhat, float, double>;
+    case DType::kFloat64: return ReduceWith<kWhat, double, double>;
+    case DType::kInt32:
+      if (is_signed) return ReduceWith<kWhat, int32_t, uint64_t>;
+      [[fallthrough]];
+    case DType::kUint32: return ReduceWith<kWhat, uint32_t, uint64_t>;
+    case DType::kInt64:
+      if (is_signed) return ReduceWith<kWhat, int64_t, uint64_t>;
+      [[fallthrough]];
+    case DType::kUint64: return ReduceWith<kWhat, uint64_t, uint64_t>;
+    default: return nullptr;
+  }
+}
+
+template <Accumulation kWhat>
 ReduceFunction FindExtreme(DType dtype) {
   ReduceFunction found = nullptr;
   DispatchNumeric(dtype == DType::kBool ? DType::kUint8 : dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    found = ReduceWith<kOp, T>;
+    found = ReduceWith<kWhat, T, T>;
   });
   return found;
 }
 
 ReduceFunction FindReduce(ReduceOp op, DType dtype) {
-  switch (op) {
-    case ReduceOp::kL1: return FindWide<ReduceOp::kL1>(dtype);
-    case ReduceOp::kL2: return FindWide<ReduceOp::kL2>(dtype);
-    case ReduceOp::kLogSum: return FindWide<ReduceOp::kLogSum>(dtype);
-    case ReduceOp::kLogSumExp: return FindWide<ReduceOp::kLogSumExp>(dtype);
-    case ReduceOp::kMean: return FindWide<ReduceOp::kMean>(dtype);
-    case ReduceOp::kProd: return FindWide<ReduceOp::kProd>(dtype);
-    case ReduceOp::kSum: return FindWide<ReduceOp::kSum>(dtype);
-    case ReduceOp::kSumSquare: return FindWide<ReduceOp::kSumSquare>(dtype);
-    case ReduceOp::kMax: return FindExtreme<ReduceOp::kMax>(dtype);
-    case ReduceOp::kMin: return FindExtreme<ReduceOp::kMin>(dtype);
+  switch (AccumulationOf(op)) {
+    case Accumulation::kSum:
+      if (op == ReduceOp::kLogSum) return FindInDouble<Accumulation::kSum>(dtype);
+      return FindWrapping<Accumulation::kSum>(dtype, op == ReduceOp::kMean);
+    case Accumulation::kSumOfSquares:
+      if (op == ReduceOp::kL2) return FindInDouble<Accumulation::kSumOfSquares>(dtype);
+      return FindWrapping<Accumulation::kSumOfSquares>(dtype, false);
+    case Accumulation::kSumOfSizes: return FindWrapping<Accumulation::kSumOfSizes>(dtype, true);
+    case Accumulation::kProduct: return FindWrapping<Accumulation::kProduct>(dtype, false);
+    case Accumulation::kLogSumExp: return FindInDouble<Accumulation::kLogSumExp>(dtype);
+    case Accumulation::kMax: return FindExtreme<Accumulation::kMax>(dtype);
+    case Accumulation::kMin: return FindExtreme<Accumulation::kMin>(dtype);
   }
   return nullptr;
 }
@@ -352,7 +387,7 @@ bool Reduce(ReduceOp op, DType dtype, const ReducePlan& plan, const void* source
   if (function == nullptr) return false;
   if (dtype == DType::kBool && plan.reduced.count == 0)
     return Fill(op == ReduceOp::kMin ? "\1" : "\0", target, plan.kept.count, 1, pool), true;
-  function(plan, source, target, pool);
+  function(op, plan, source, target, pool);
   return true;
 }
 

@@ -50,7 +50,8 @@ function(deputy_host_library name)
   target_include_directories(
     deputy_${name} PUBLIC ${PROJECT_SOURCE_DIR}/host ${PROJECT_SOURCE_DIR}/host/include ${PROJECT_SOURCE_DIR}/sdk
                           ${PROJECT_SOURCE_DIR}/sdk/include)
-  target_compile_options(deputy_${name} PRIVATE ${DEPUTY_WARNINGS})
+  # Functions that a program does not need stay out of it (--gc-sections).
+  target_compile_options(deputy_${name} PRIVATE ${DEPUTY_WARNINGS} -ffunction-sections)
   list(TRANSFORM ARG_DEPENDS PREPEND deputy_)
   target_link_libraries(deputy_${name} PUBLIC ${ARG_DEPENDS} ${ARG_LINK_PUBLIC} PRIVATE ${ARG_LINK})
 endfunction()

@@ -58,10 +58,9 @@ struct ColumnsAttributes {
   std::span<const int64_t> dilations, pads, strides;
 };
 
-template <class T>
-class ColumnsToImage {
+// What does not depend on the element type.
+class ColumnsPlanner {
  public:
-  static constexpr uint32_t kTypedInputs = 0b1, kTypedOutputs = 0b1;
   struct Plan {
     SmallDims image, block;
     Window window;
@@ -69,7 +68,7 @@ class ColumnsToImage {
     size_t workspace_bytes = 0;
   };
 
-  explicit ColumnsToImage(ColumnsAttributes attributes) : attributes_(std::move(attributes)) {}
+  explicit ColumnsPlanner(ColumnsAttributes attributes) : attributes_(std::move(attributes)) {}
 
   Result<Plan> MakePlan(const KernelArgs& args) const {
     const ConstView columns = args.input(0);
@@ -103,6 +102,16 @@ class ColumnsToImage {
                    ShapeToString(columns.dims()), ShapeToString(image));
     return plan;
   }
+
+ private:
+  ColumnsAttributes attributes_;
+};
+
+template <class T>
+class ColumnsToImage : public ColumnsPlanner {
+ public:
+  static constexpr uint32_t kTypedInputs = 0b1, kTypedOutputs = 0b1;
+  using ColumnsPlanner::ColumnsPlanner;
 
   Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
     const std::span<const int64_t> block(plan.block.data(), plan.block.size());
@@ -161,10 +170,8 @@ class ColumnsToImage {
     else if (truth)
       sum = static_cast<T>(sum != 0 || value != 0);
     else
-      sum = static_cast<T>(static_cast<std::make_unsigned_t<T>>(sum) + static_cast<std::make_unsigned_t<T>>(value));
+      sum = static_cast<T>(sum + value);
   }
-
-  ColumnsAttributes attributes_;
 };
 
 // Writes elements to the positions from which the pool took them; the rest is zero.
@@ -262,7 +269,8 @@ KernelResult MakeCol2Im(const KernelSpec& spec) {
   const DType dtype = spec.input_type(0).dtype;
   if (IsFloating(dtype)) return MakeFloatKernel<ColumnsToImage>(spec, attributes);
   KernelResult made = UnsupportedDType(spec);
-  DispatchInteger(dtype == DType::kBool ? DType::kUint8 : dtype, [&](auto tag) {
+  if (dtype != DType::kBool && !IsNumeric(dtype)) return made;
+  DispatchSize(SizeOf(dtype), [&](auto tag) {  // sums wrap: the sign has no part in them
     made = MakePlannedKernel(spec, ColumnsToImage<typename decltype(tag)::Type>(attributes));
   });
   return made;

@@ -83,7 +83,6 @@ Status RunCrop(const KernelArgs& args, const std::array<CropAxis, 2>& axes) {
   return {};
 }
 
-template <class T>
 class GridSampleOperation {
  public:
   static constexpr uint32_t kTypedInputs = 0b1, kTypedOutputs = 0b1;
@@ -105,9 +104,9 @@ class GridSampleOperation {
     if (positions != DType::kFloat32 && positions != DType::kFloat64)
       return Error(StatusCode::kInvalidArgument, "grid has dtype {}, expected a float type", NameOf(grid.dtype()));
     Plan plan;
-    // A grid narrower than the images is widened first.
-    if (NeedsConversion(grid.dtype()) && !IsFloat16(x.dtype()))
-      plan.workspace_bytes = static_cast<size_t>(grid.element_count()) * sizeof(double);
+    // Beside 16-bit images it is widened with them.
+    if (IsFloat16(grid.dtype()) && !IsFloat16(x.dtype()))
+      plan.workspace_bytes = static_cast<size_t>(grid.element_count()) * sizeof(float);
     GridShape& shape = plan.shape;
     shape.batch = x.dim(0);
     shape.channels = x.dim(1);
@@ -124,27 +123,19 @@ class GridSampleOperation {
 
   Status Compute(const Plan& plan, const KernelArgs& args, void* workspace) const {
     const ConstView x = args.input(0), grid = args.input(1);
-    T* const y = args.output(0).data<T>();
-    if constexpr (std::is_floating_point_v<T>) {
-      if (grid.dtype() == DType::kFloat32) {
-        SampleGrid(plan.shape, how_, x.data<T>(), grid.data<float>(), y, args.pool);
-        return Status();
-      }
+    GridPositions positions{grid.dtype(), grid.data<char>()};
+    if (IsFloat16(grid.dtype())) {
+      Cast(grid.dtype(), positions.data, DType::kFloat32, workspace, grid.element_count(), args.pool);
+      positions = {DType::kFloat32, workspace};
     }
-    const double* positions = grid.data<double>();
-    if (NeedsConversion(grid.dtype())) {
-      Cast(grid.dtype(), grid.data<char>(), DType::kFloat64, workspace, grid.element_count(), args.pool);
-      positions = static_cast<const double*>(workspace);
-    }
-    SampleGrid(plan.shape, how_, x.data<T>(), positions, y, args.pool);
+    DispatchNumeric(x.dtype() == DType::kBool ? DType::kUint8 : x.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::Type;
+      SampleGrid(plan.shape, how_, x.data<T>(), positions, args.output(0).data<T>(), args.pool);
+    });
     return Status();
   }
 
  private:
-  static bool NeedsConversion(DType positions) {
-    return positions != DType::kFloat64 && !(std::is_floating_point_v<T> && positions == DType::kFloat32);
-  }
-
   GridSampling how_;
 };
 
@@ -250,14 +241,9 @@ KernelResult MakeGridSample(const KernelSpec& spec) {
     return Error(StatusCode::kModel, "padding_mode must be zeros, border or reflection, got '{}'", padding);
   }
   const DType dtype = spec.input_type(0).dtype;
-  if (IsFloating(dtype)) return MakeFloatKernel<GridSampleOperation>(spec, how);
   // Bools cannot be interpolated.
-  if (dtype == DType::kBool && how.mode != GridMode::kNearest) return UnsupportedDType(spec);
-  KernelResult made = UnsupportedDType(spec);
-  DispatchInteger(dtype == DType::kBool ? DType::kUint8 : dtype, [&](auto tag) {
-    made = MakePlannedKernel(spec, GridSampleOperation<typename decltype(tag)::Type>(how));
-  });
-  return made;
+  if (dtype == DType::kBool ? how.mode != GridMode::kNearest : !IsNumeric(dtype)) return UnsupportedDType(spec);
+  return MakePlannedKernel(spec, GridSampleOperation(how));
 }
 
 KernelResult MakeAffineGrid(const KernelSpec& spec) {

@@ -51,7 +51,10 @@ Status CheckDTypes(const KernelArgs& args, DType dtype, uint32_t inputs, uint32_
 }
 
 WidenedArgs::WidenedArgs(const KernelArgs& args, std::span<const Tensor> constants)
-    : args_(args), constants_(constants) {
+    : args_(args),
+      constants_(constants),
+      wide_{std::span(input_pointers_).first(args.inputs.size()),
+            std::span(output_pointers_).first(args.outputs.size()), args.pool, args.scratch, args.allocator} {
   for (size_t i = 0; i < args.inputs.size(); ++i) {
     input_pointers_[i] = args.inputs[i];
     if (!NeedsWidening(args.inputs[i])) continue;
@@ -63,7 +66,7 @@ WidenedArgs::WidenedArgs(const KernelArgs& args, std::span<const Tensor> constan
   }
 }
 
-KernelArgs WidenedArgs::Widen(void* memory) {
+const KernelArgs& WidenedArgs::Widen(void* memory) {
   char* next = static_cast<char*>(memory);
   for (size_t i = 0; i < args_.inputs.size(); ++i) {
     if (!NeedsWidening(args_.inputs[i])) continue;
@@ -84,9 +87,7 @@ KernelArgs WidenedArgs::Widen(void* memory) {
     next += WidenedBytes(*args_.outputs[i]);
     output_pointers_[i] = &outputs_[i];
   }
-  return KernelArgs{std::span(input_pointers_).first(args_.inputs.size()),
-                    std::span(output_pointers_).first(args_.outputs.size()), args_.pool, args_.scratch,
-                    args_.allocator};
+  return wide_;
 }
 
 void WidenedArgs::Narrow() const {
@@ -132,6 +133,37 @@ Result<std::vector<Tensor>> WidenConstants(const KernelSpec& spec) {
     Widen(*constant, widened[i]);
   }
   return widened;
+}
+
+PlannedKernelBase::PlannedKernelBase(DType dtype, uint32_t typed_inputs, uint32_t typed_outputs,
+                                     std::vector<Tensor> widened_constants)
+    : dtype_(dtype),
+      typed_inputs_(typed_inputs),
+      typed_outputs_(typed_outputs),
+      constants_(std::move(widened_constants)) {}
+
+PlannedKernelBase::~PlannedKernelBase() = default;
+
+Status PlannedKernelBase::Run(const KernelArgs& args) const {
+  DEPUTY_RETURN_IF_ERROR(CheckDTypes(args, dtype_, typed_inputs_, typed_outputs_));
+  if (!IsFloat16(dtype_)) return PlanAndCompute(args, nullptr);
+  WidenedArgs widened(args, constants_);
+  DEPUTY_RETURN_IF_ERROR(PlanAndCompute(args, &widened));
+  widened.Narrow();
+  return Status();
+}
+
+Result<PlannedKernelBase::Prepared> PlannedKernelBase::Prepare(const KernelArgs& args, WidenedArgs* widened,
+                                                               size_t workspace_bytes) {
+  if (widened == nullptr) {
+    void* workspace = nullptr;
+    if (workspace_bytes != 0) {
+      DEPUTY_ASSIGN_OR_RETURN(workspace, args.scratch.Get(workspace_bytes));
+    }
+    return Prepared{&args, workspace};
+  }
+  DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(widened->bytes() + workspace_bytes));
+  return Prepared{&widened->Widen(memory), static_cast<char*>(memory) + widened->bytes()};
 }
 
 Status CheckRequired(const KernelSpec& spec) {

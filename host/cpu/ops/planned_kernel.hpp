@@ -32,7 +32,7 @@ class WidenedArgs {
   WidenedArgs(const KernelArgs& args, std::span<const Tensor> constants);
   size_t bytes() const { return bytes_; }
   // Widens the inputs into `memory`; the result is valid as long as this object and `memory`.
-  KernelArgs Widen(void* memory);
+  const KernelArgs& Widen(void* memory);
   // Rounds the outputs into their memory.
   void Narrow() const;
 
@@ -44,6 +44,7 @@ class WidenedArgs {
   std::array<deputy_tensor, kMaxOutputs> outputs_;
   std::array<const deputy_tensor*, kMaxInputs> input_pointers_ = {};
   std::array<deputy_tensor*, kMaxOutputs> output_pointers_ = {};
+  const KernelArgs wide_;
 };
 
 // A constant with float32 in place of a 16-bit float.
@@ -55,39 +56,51 @@ void ReleasePages(const KernelSpec& spec, const Tensor& constant);
 // The constants among the inputs, widened; empty tensors elsewhere.
 Result<std::vector<Tensor>> WidenConstants(const KernelSpec& spec);
 
+// What PlannedKernel does for every operation: it is compiled once.
+class PlannedKernelBase : public CpuKernel {
+ public:
+  Status Run(const KernelArgs& args) const final;
+
+ protected:
+  // What an operation computes with.
+  struct Prepared {
+    const KernelArgs* args;  // without 16-bit floats
+    void* workspace;         // null where the plan needs none
+  };
+
+  PlannedKernelBase(DType dtype, uint32_t typed_inputs, uint32_t typed_outputs, std::vector<Tensor> widened_constants);
+  ~PlannedKernelBase() override;
+  static Result<Prepared> Prepare(const KernelArgs& args, WidenedArgs* widened, size_t workspace_bytes);
+
+ private:
+  // `widened`, unless null, is to be computed with in place of `args`.
+  virtual Status PlanAndCompute(const KernelArgs& args, WidenedArgs* widened) const = 0;
+
+  DType dtype_;
+  uint32_t typed_inputs_, typed_outputs_;
+  std::vector<Tensor> constants_;
+};
+
 // Operation: struct Plan { size_t workspace_bytes; ... };
 //            Result<Plan> MakePlan(const KernelArgs&) const;   checks extents; the bytes of floats are not there yet
 //            Status Compute(const Plan&, const KernelArgs&, void* workspace) const;
 //            static constexpr uint32_t kTypedInputs, kTypedOutputs;   bits of those that have the kernel's dtype
 template <class Operation>
-class PlannedKernel final : public CpuKernel {
+class PlannedKernel final : public PlannedKernelBase {
  public:
   // `dtype` is that of the tensors, `widened_constants` for a 16-bit float the result of WidenConstants.
   PlannedKernel(Operation operation, DType dtype, std::vector<Tensor> widened_constants)
-      : operation_(std::move(operation)), dtype_(dtype), constants_(std::move(widened_constants)) {}
-
-  Status Run(const KernelArgs& args) const override {
-    DEPUTY_RETURN_IF_ERROR(CheckDTypes(args, dtype_, Operation::kTypedInputs, Operation::kTypedOutputs));
-    DEPUTY_ASSIGN_OR_RETURN(const typename Operation::Plan plan, operation_.MakePlan(args));
-    if (!IsFloat16(dtype_)) {
-      void* workspace = nullptr;
-      if (plan.workspace_bytes != 0) {
-        DEPUTY_ASSIGN_OR_RETURN(workspace, args.scratch.Get(plan.workspace_bytes));
-      }
-      return operation_.Compute(plan, args, workspace);
-    }
-    WidenedArgs widened(args, constants_);
-    DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(widened.bytes() + plan.workspace_bytes));
-    const KernelArgs wide = widened.Widen(memory);
-    DEPUTY_RETURN_IF_ERROR(operation_.Compute(plan, wide, static_cast<char*>(memory) + widened.bytes()));
-    widened.Narrow();
-    return Status();
-  }
+      : PlannedKernelBase(dtype, Operation::kTypedInputs, Operation::kTypedOutputs, std::move(widened_constants)),
+        operation_(std::move(operation)) {}
 
  private:
+  Status PlanAndCompute(const KernelArgs& args, WidenedArgs* widened) const override {
+    DEPUTY_ASSIGN_OR_RETURN(const typename Operation::Plan plan, operation_.MakePlan(args));
+    DEPUTY_ASSIGN_OR_RETURN(const Prepared prepared, Prepare(args, widened, plan.workspace_bytes));
+    return operation_.Compute(plan, *prepared.args, prepared.workspace);
+  }
+
   Operation operation_;
-  DType dtype_;
-  std::vector<Tensor> constants_;
 };
 
 // Fails when a required input or output is omitted; kernels do not check them again.

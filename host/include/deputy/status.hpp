@@ -99,6 +99,11 @@ class [[nodiscard]] Status {
     }
   };
 
+  template <class T>
+  friend class Result;
+  [[gnu::cold, gnu::noinline]] static Status OfMissingValue() {
+    return Status(StatusCode::kInternal, "a Result was made from an OK status without a value");
+  }
   static Problem* OutOfMemory() {
     static Problem problem{
         StatusCode::kResourceExhausted, "out of memory", {}, {}, true};  // short: no memory of its own
@@ -157,7 +162,7 @@ class [[nodiscard]] Result {
   Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
   Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
     if (status_.ok()) [[unlikely]]
-      status_ = NoValue();
+      status_ = Status::OfMissingValue();
   }
 
   bool ok() const { return value_.has_value(); }
@@ -173,10 +178,6 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &*value_; }
 
  private:
-  [[gnu::cold, gnu::noinline]] static Status NoValue() {
-    return Status(StatusCode::kInternal, "a Result was made from an OK status without a value");
-  }
-
   std::optional<T> value_;
   Status status_;
 };
