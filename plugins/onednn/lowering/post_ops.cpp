@@ -74,7 +74,13 @@ dnnl::primitive_attr PostOps::Attributes(size_t count) const {
 
 Slot PostOps::Place(const memory::desc& layout, const Slot* over) {
   if (sum_ < attached_) {
-    const Slot summand = lowering_.As(operation_.post_ops[sum_].operand, layout);
+    Slot summand = lowering_.As(operation_.post_ops[sum_].operand, layout);
+    // In this layout the operand may be in other memory, which a view of it still needs.
+    if (!lowering_.MayOverwrite(summand)) {
+      const Slot copy = lowering_.Temporary(layout);
+      lowering_.Copy(summand, copy);
+      summand = copy;
+    }
     lowering_.Alias(operation_.output, summand);
     return summand;
   }

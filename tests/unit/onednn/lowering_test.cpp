@@ -308,6 +308,25 @@ TEST(Lowering, WhatIsOnlyConcatenatedIsWrittenInPlace) {
   }
 }
 
+// The state of a streaming model: the sum is kept in blocks for the next convolution, which adds to it in place, and
+// row-major for the slice that leaves.
+TEST(Lowering, ASumLeavesAViewOfItsOperandAlone) {
+  for (const int64_t channels : {1, 4, 8, 16, 24}) {
+    Graph graph;
+    const Dims map = {1, channels, 6, 5}, last_row = {1, channels, 1, 5};
+    const deputy_value_id narrow = graph.Add("Relu", {graph.Input({1, 8, 6, 5})}, {1, 8, 6, 5});
+    const deputy_value_id wide = graph.Add("Relu", {graph.Input({1, 32, 6, 5})}, {1, 32, 6, 5});
+    const deputy_value_id first = graph.Add("Conv", {narrow, graph.Constant({channels, 8, 1, 1})}, map);
+    const deputy_value_id state = graph.Add("Add", {graph.Input(map), first}, map);
+    const auto last = [](fake::PrimitiveBytes& p) { p.Ints("axes", {2}).Ints("starts", {5}).Ints("ends", {6}); };
+    graph.Output(graph.Add("Slice", {state}, last_row, last, 1));
+    const deputy_value_id second = graph.Add("Conv", {wide, graph.Constant({channels, 32, 1, 1})}, map);
+    graph.Output(graph.Add("Add", {second, state}, map));
+    const std::vector<float> fused = graph.Run(true), plain = graph.Run(false);
+    for (size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(fused[i], plain[i], 1e-5f) << channels << " channels, " << i;
+  }
+}
+
 // Convolutions in blocks of channels, concatenated in each dimension: each element lies where row-major order has it.
 TEST(Lowering, BlockedPartsAreConcatenatedInEachDimension) {
   for (const Dims& map : {Dims{2, 32, 5, 3}, Dims{1, 64, 20, 1}, Dims{1, 48, 1, 7}, Dims{3, 16, 2, 2, 4}})
