@@ -1,10 +1,12 @@
 #include "runtime/config_layers.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -25,6 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSystemConfig = "/etc/deputy/deputy.yaml";
 constexpr std::string_view kEnding = ".yaml";
+constexpr const char* kCheck = "DEPUTY_CHECK";
 
 fs::path ShippedFolder() { return ShareFolder() / "configs"; }
 
@@ -106,6 +109,27 @@ void AddNamed(const std::string& named, ConfigLoader& loader) {
   loader.AddUnreadable(named, fmt::format("is neither a file nor a shipped configuration{} (shipped: {})",
                                           DidYouMean(named, names), fmt::join(names, ", ")));
 }
+
+std::vector<std::string> EnvironmentWarnings() {
+  constexpr std::string_view kPrefix = "DEPUTY_";
+  constexpr std::string_view kKnown[] = {"DEPUTY_BUNDLE", "DEPUTY_BUNDLES", kCheck, "DEPUTY_CONFIG",
+                                         "DEPUTY_SYSTEM_CONFIG"};
+  std::vector<std::string> warnings;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const std::string name(text.substr(0, text.find('=')));
+    if (name.rfind(kPrefix, 0) != 0 || !Environment(name.c_str())) continue;
+    if (std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown)) continue;
+    // Others have such names as well: only what may be a mistake is worth a message.
+    if (const std::string meant = DidYouMean(name, kKnown); !meant.empty())
+      warnings.push_back(fmt::format("the environment's variable {} has no effect{}", Printable(name), meant));
+  }
+  if (const std::string wish = Environment(kCheck).value_or("0"); wish != "1" && wish != "0" && !wish.empty())
+    warnings.push_back(fmt::format("{}={} has no effect: it must be 0 or 1", kCheck, Printable(wish)));
+  return warnings;
+}
+
+bool ChecksByEnvironment() { return Environment(kCheck).value_or("") == "1"; }
 
 std::string AddLayers(const ConfigSources& sources, ConfigLoader& loader) {
   const fs::path system = SystemConfig(), user = UserConfig();

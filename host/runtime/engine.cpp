@@ -37,11 +37,7 @@ NodeRule FromConfig(const PlacementRule& rule) {
   return made;
 }
 
-// By the configuration, or by the environment for a run whose configuration is not to be changed.
-bool IsChecking(const Config& config) {
-  const char* wish = secure_getenv("DEPUTY_CHECK");
-  return *config.debug.check || (wish != nullptr && std::string_view(wish) == "1");
-}
+bool IsChecking(const Config& config) { return *config.debug.check || ChecksByEnvironment(); }
 
 class EngineBuilder {
  public:
@@ -53,6 +49,7 @@ class EngineBuilder {
     if (!state_.config_note.empty()) Log(LogLevel::kInfo, "{}", state_.config_note);
     engine_->progress = state_.progress;
     for (const std::string& warning : state_.config_warnings) Log(LogLevel::kWarning, "{}", warning);
+    for (const std::string& warning : EnvironmentWarnings()) Log(LogLevel::kWarning, "{}", warning);
     const bool automatic = !state_.replaced && *config.plugins.auto_use == AutoUse::kLast;
     if (!automatic) DEPUTY_RETURN_IF_ERROR(CheckReferences(state_, {}));
     engine_->store = OpenStore(config);

@@ -101,6 +101,18 @@ Digest ContentDigest(const PluginFile& file) {
   return digester.Finish();
 }
 
+// The file at this path, or one of its note, is there with another content: what was noted of it was of an earlier one.
+bool HasChanged(const fs::path& path, const Digest& content) {
+  const auto opened = PluginFile::Open(path);
+  if (RejectionOf(opened) != nullptr) return false;  // the same content may be elsewhere
+  PluginFile& file = *std::get<0>(opened);
+  const auto manifest = ReadManifest(file, ThisHost());
+  std::error_code error;
+  const fs::path resolved = fs::canonical(path, error);
+  if (RejectionOf(manifest) == nullptr) file.set_parts(PartsOfNote(error ? path : resolved, std::get<0>(manifest)));
+  return ContentDigest(file) != content;
+}
+
 void AddIdentity(const FileIdentity& identity, Digester& digester) {
   digester.AddNumber(identity.device)
       .AddNumber(identity.inode)
@@ -401,17 +413,18 @@ Result<std::vector<QuarantineRecord>> PluginRecords::List() {
       const auto [file, faults] = ReadFaults(entry.key);
       for (const FaultRecord& fault : faults)
         if (fault.is_kept_away())
-          records.push_back({PartKey(entry.key, fault), file.file, file.plugin,
-                             std::string(NameOf(RejectReason::kFailedInUse)),
-                             fmt::format("ended its worker process {}: it {}", Plural(fault.count, "time"), fault.text),
-                             fault.last, FaultsKey(file.content) == entry.key, fault, fault.limits});
+          records.push_back(
+              {PartKey(entry.key, fault), file.file, file.plugin, std::string(NameOf(RejectReason::kFailedInUse)),
+               fmt::format("ended its worker process {}: it {}", Plural(fault.count, "time"), fault.text), fault.last,
+               FaultsKey(file.content) == entry.key && !HasChanged(file.file, file.content), fault, fault.limits});
     }
     if (entry.kind != EntryKind::kQuarantine) continue;
     for (Fields& fields : ReadQuarantine(entry.key)) {
       const std::optional<Digest> content = ParseDigest(fields["content"]);
       records.push_back({entry.key, fields["file"], fields["plugin"], fields["reason"], fields["text"],
                          TimeOf(NumberOf(fields["since"])),
-                         content && QuarantineKey(*content) == entry.key && ChangedPart(PartsOf(fields)) == nullptr,
+                         content && QuarantineKey(*content) == entry.key && ChangedPart(PartsOf(fields)) == nullptr &&
+                             !HasChanged(fields["file"], *content),
                          std::nullopt, FaultLimits::Parse(fields["limits"])});
     }
   }

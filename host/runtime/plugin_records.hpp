@@ -26,7 +26,7 @@ struct QuarantineRecord {
   std::filesystem::path file;  // as it was found
   std::string plugin, reason, text;
   std::chrono::system_clock::time_point since;
-  bool in_force = true;  // false: made by another version of the host, or before the system changed
+  bool in_force = true;  // false: by another version of the host, or before the system or the files changed
   // Of a part of a model that is kept away from the file; the plugin itself goes on otherwise.
   std::optional<FaultRecord> part = std::nullopt;
   FaultLimits limits = {};  // processes with larger ones run it

@@ -383,6 +383,16 @@ class Layers(Config):
         for part in ("etc/deputy.yaml:2:1: ", "conf.d/a.yaml:2:16: ", "--set log.level: "):
             self.assertIn(part, error)
 
+    def test_AVariableThatIsNearlyOneOfDeputysIsNamed(self):
+        for variables, wanted in (({"DEPUTY_CONFG": "x"}, "variable DEPUTY_CONFG has no effect; did you mean 'DEPUTY_CONFIG'?"),
+                                  ({"DEPUTY_CHECKS": "1"}, "did you mean 'DEPUTY_CHECK'?"),
+                                  ({"DEPUTY_CHECK": "yes"}, "DEPUTY_CHECK=yes has no effect: it must be 0 or 1"),
+                                  ({"DEPUTY_CHECK": "0", "DEPUTY_BUNDLE": "", "DEPUTY_INSTALLER_LOG": "x"}, "")):  # fmt: skip
+            with self.subTest(variables):
+                error = self.deputy("run", self.model(), **variables).stderr
+                self.assertIn(wanted, error)
+                self.assertEqual("has no effect" in error, wanted != "", error)
+
 
 class Explain(Config):
     def test_AKeyHasTypeDefaultMeaningAndExample(self):

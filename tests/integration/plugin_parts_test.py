@@ -29,6 +29,11 @@ class PluginParts(made_plugins.MadePlugins):
         listing = json.loads(self.deputy("cache", "ls", "--json", "--config", self.scratch / "c.yaml").stdout)
         return sum(entry["kind"] == kind for entry in listing["entries"])
 
+    def in_force(self):
+        """Of each entry of the quarantine."""
+        listing = self.deputy("quarantine", "ls", "--json", "--config", self.scratch / "c.yaml").stdout
+        return [entry["in_force"] for entry in json.loads(listing)["plugins"]]
+
     def check_changes(self, file, *arguments):
         """With the library at `file`, which the plugin uses: the answer is right whatever the library computes."""
         self.assertEqual(self.run_model(*arguments)[:2], (2, 1))
@@ -127,8 +132,11 @@ class PluginParts(made_plugins.MadePlugins):
                                     note="files=libvendor.so.1\\n", before=USES_FACTOR)  # fmt: skip
                 self.assertEqual(self.run_model()[:2], (2, 0))
                 self.assertIn("it is quarantined", self.run_model()[2])
+                self.assertEqual(self.in_force(), [True])
                 made_plugins.library(file, RIGHT)
                 self.assertEqual(self.run_model()[:2], (2, 1))
+                self.assertEqual(self.in_force(), [False])
+                self.deputy("quarantine", "clear", "--all", "--config", self.scratch / "c.yaml")
 
     def test_R177_a_library_without_note_ends_the_quarantine(self):
         crashes = "#include <stddef.h>\nfloat vendor_factor(void) { *(volatile int *)NULL = 1; return 0; }\n"

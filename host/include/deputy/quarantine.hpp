@@ -19,7 +19,7 @@ struct QuarantinedPlugin {
   std::string rule;    // "probe-crashed", "failed-in-use": as in PluginReport
   std::string reason;  // for people
   std::chrono::system_clock::time_point since;
-  bool in_force = true;  // false: of another version or system; without effect
+  bool in_force = true;  // false: of another version, system, or content of the files; without effect
   // What is kept away from the file, as "partition npu0/0 of 3 nodes" or "all parts", and the name of its model; empty
   // where the file is not run at all.
   std::string part, model;
