@@ -4,7 +4,8 @@ measured and why it is fair.
 
   compare.py --build-dir build/release                      all of it, in about four minutes; prints a table
   compare.py … --json out.json --document                   also writes JSON, and the tables of performance-models.md
-  compare.py … --check                                      exit status 1 where a target is missed
+  compare.py … --check                                      exit status 1 where a target is missed: a model that misses
+                                                            one is measured twice more, and the middle one counts
   compare.py … --models resnet50 minilm --threads 1         some of it
   compare.py … --smoke                                      Deputy against itself, tiny: do the programs work?
 
@@ -115,6 +116,15 @@ def measure(workshop, workload, names, threads, rounds):
     return result
 
 
+def measure_steadily(workshop, workload, names, threads, rounds):
+    """A machine may be slow for one engine of a measurement: one that misses a target is made twice more, and the one with
+    the middle excess counts."""
+    tries = [measure(workshop, workload, names, threads, rounds)]
+    if report.excess(tries[0]) > 1:
+        tries += [measure(workshop, workload, names, threads, rounds) for _ in range(2)]
+    return sorted(tries, key=report.excess)[len(tries) // 2]
+
+
 def chain_workload(folder, length):
     path = folder / file_name(f"chain={length}")
     workload = picture("chain", path if path.exists() else make(f"chain={length}", path), "input", (1, 4))
@@ -165,7 +175,8 @@ def run(arguments, workshop, folder):
             continue
         for threads in arguments.threads:
             try:
-                results.append(measure(workshop, workload, names, threads, arguments.rounds))
+                make = measure_steadily if arguments.check else measure
+                results.append(make(workshop, workload, names, threads, arguments.rounds))
             except EngineError as error:
                 failures.append(f"{name}, {threads} threads: {error}")
                 show(f"{name} failed: {error}")

@@ -3,9 +3,11 @@
 ONNX Runtime is spared, and when a target counts as missed."""
 
 import unittest
+import unittest.mock
 
 import numpy as np
 
+import compare
 import report
 from engines import agreement, chunk, fields, name_in, tensor_in, without_initializers_as_inputs
 from onnx_graph import FLOAT, OnnxGraph, tensor_bytes, value_info_bytes
@@ -94,11 +96,19 @@ class Targets(unittest.TestCase):
         slower = measured(**alike, cpu__round_medians_ns=[1.06e6])
         self.assertEqual(len(report.missed_targets(slower)), 1)
 
+    def test_OfThreeMeasurementsTheMiddleOneCounts(self):
+        for ratios, counted, made in (((1.0, 2.0, 2.0), 1.0, 1), ((1.5, 1.05, 0.9), 1.05, 3), ((1.5, 1.0, 1.3), 1.3, 3)):
+            results = [measured(measured__ratio=ratio)["results"][0] for ratio in ratios]
+            with self.subTest(ratios), unittest.mock.patch.object(compare, "measure", side_effect=results) as measure:
+                chosen = compare.measure_steadily(None, None, None, 1, 1)
+                self.assertEqual(chosen["engines"]["measured"]["ratio"], counted)
+                self.assertEqual(measure.call_count, made)
+
     def test_EachCanBeMissed(self):
         for change, word in (
             ({"measured__ratio": 0.81}, "measured is 0.81x in the geometric mean"),
             ({"cpu__ratio": 4.1}, "cpu is 4.10x"),
-            ({"measured__round_medians_ns": [1.06e6]}, "measured takes 1.06 of the better"),
+            ({"measured__round_medians_ns": [1.06e6]}, "the CPU alone, is 1.06x"),
             ({"onednn__peak_bytes": 9e6}, "onednn needs 8 MB"), ({"dispatch__median_ns": 200e3}, "dispatch takes 200"),
             ({"load_1e5": 2e9}, "not linear"), ({"library": 6e6}, "6.00 MB"), ({"skipped": ["x"]}, "x was not run"),
         ):  # fmt: skip
