@@ -88,7 +88,8 @@ void NumbersForTruth(DType& dtype, ScatterReduction& reduction) {
   if (reduction == ScatterReduction::kMul) reduction = ScatterReduction::kMin;
 }
 
-// Neighbouring elements. Sums are by far the most frequent, and become vector code without a branch per element.
+// Neighbouring elements, except for kReplace. Sums are by far the most frequent, and become vector code without a
+// branch per element.
 template <class T>
 void CombineSlice(ScatterReduction reduction, const void* updates, int64_t count, void* target) {
   const T* from = static_cast<const T*>(updates);
@@ -284,8 +285,7 @@ Status ScatterND(std::span<const int64_t> data_dims, size_t tuple, const IndexLi
   int64_t slice = 1;
   for (size_t d = tuple; d < data_dims.size(); ++d) slice *= data_dims[d];
   void (*combine)(ScatterReduction, const void*, int64_t, void*) = nullptr;
-  if (reduction != ScatterReduction::kReplace)
-    DispatchStored(dtype, [&](auto tag) { combine = CombineSlice<typename decltype(tag)::Type>; });
+  if (!DispatchStored(dtype, [&](auto tag) { combine = CombineSlice<typename decltype(tag)::Type>; })) return {};
   const size_t element = SizeOf(dtype);
   const size_t slice_bytes = static_cast<size_t>(slice) * element;
   InParts(indices.count / width, std::max<int64_t>(1, kScatterPart / std::max<int64_t>(1, slice)),
@@ -296,7 +296,7 @@ Status ScatterND(std::span<const int64_t> data_dims, size_t tuple, const IndexLi
                 offset += Resolve(indices[i * width + static_cast<int64_t>(d)], data_dims[d]) * strides[d];
               const char* from = static_cast<const char*>(updates) + static_cast<size_t>(i) * slice_bytes;
               char* to = static_cast<char*>(target) + static_cast<size_t>(offset) * element;
-              if (combine == nullptr)
+              if (reduction == ScatterReduction::kReplace)
                 CopyInParts(to, from, slice_bytes);
               else
                 combine(reduction, from, slice, to);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <iterator>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -112,17 +111,20 @@ void AddNamed(const std::string& named, ConfigLoader& loader) {
 
 std::vector<std::string> EnvironmentWarnings() {
   constexpr std::string_view kPrefix = "DEPUTY_";
-  constexpr std::string_view kKnown[] = {"DEPUTY_BUNDLE", "DEPUTY_BUNDLES", kCheck, "DEPUTY_CONFIG",
-                                         "DEPUTY_SYSTEM_CONFIG"};
+  constexpr std::string_view kKnown[] = {"BUNDLE", "BUNDLES", "CHECK", "CONFIG", "SYSTEM_CONFIG"};
+  constexpr size_t kMostEdits = 2;
   std::vector<std::string> warnings;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
     const std::string name(text.substr(0, text.find('=')));
     if (name.rfind(kPrefix, 0) != 0 || !Environment(name.c_str())) continue;
-    if (std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown)) continue;
+    const std::string_view rest = std::string_view(name).substr(kPrefix.size());
     // Others have such names as well: only what may be a mistake is worth a message.
-    if (const std::string meant = DidYouMean(name, kKnown); !meant.empty())
-      warnings.push_back(fmt::format("the environment's variable {} has no effect{}", Printable(name), meant));
+    const std::string meant = NearestMatch(rest, kKnown);
+    const size_t shorter = std::min(rest.size(), meant.size()), longer = std::max(rest.size(), meant.size());
+    if (meant.empty() || meant == rest || longer - shorter > kMostEdits) continue;
+    warnings.push_back(
+        fmt::format("environment variable {} has no effect; did you mean '{}{}'?", Printable(name), kPrefix, meant));
   }
   if (const std::string wish = Environment(kCheck).value_or("0"); wish != "1" && wish != "0" && !wish.empty())
     warnings.push_back(fmt::format("{}={} has no effect: it must be 0 or 1", kCheck, Printable(wish)));

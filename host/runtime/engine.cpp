@@ -15,6 +15,7 @@
 #include "plugin/discovery/device_names.hpp"
 #include "plugin/discovery/plugin_parts.hpp"
 #include "plugin/discovery/registry.hpp"
+#include "runtime/config_layers.hpp"
 #include "runtime/context_state.hpp"
 #include "runtime/dump.hpp"
 #include "runtime/entry.hpp"

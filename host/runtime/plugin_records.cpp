@@ -102,6 +102,7 @@ Digest ContentDigest(const PluginFile& file) {
 }
 
 // The file at this path, or one of its note, is there with another content: what was noted of it was of an earlier one.
+// It still holds for files of that content elsewhere.
 bool HasChanged(const fs::path& path, const Digest& content) {
   const auto opened = PluginFile::Open(path);
   if (RejectionOf(opened) != nullptr) return false;  // the same content may be elsewhere
@@ -109,7 +110,8 @@ bool HasChanged(const fs::path& path, const Digest& content) {
   const auto manifest = ReadManifest(file, ThisHost());
   std::error_code error;
   const fs::path resolved = fs::canonical(path, error);
-  if (RejectionOf(manifest) == nullptr) file.set_parts(PartsOfNote(error ? path : resolved, std::get<0>(manifest)));
+  if (RejectionOf(manifest) != nullptr) return true;  // a plugin was there
+  file.set_parts(PartsOfNote(error ? path : resolved, std::get<0>(manifest)));
   return ContentDigest(file) != content;
 }
 
@@ -411,12 +413,15 @@ Result<std::vector<QuarantineRecord>> PluginRecords::List() {
   for (const EntryInfo& entry : entries) {
     if (entry.kind == EntryKind::kFaults) {
       const auto [file, faults] = ReadFaults(entry.key);
+      if (std::none_of(faults.begin(), faults.end(), [](const FaultRecord& fault) { return fault.is_kept_away(); }))
+        continue;
+      const bool in_force = FaultsKey(file.content) == entry.key && !HasChanged(file.file, file.content);
       for (const FaultRecord& fault : faults)
         if (fault.is_kept_away())
-          records.push_back(
-              {PartKey(entry.key, fault), file.file, file.plugin, std::string(NameOf(RejectReason::kFailedInUse)),
-               fmt::format("ended its worker process {}: it {}", Plural(fault.count, "time"), fault.text), fault.last,
-               FaultsKey(file.content) == entry.key && !HasChanged(file.file, file.content), fault, fault.limits});
+          records.push_back({PartKey(entry.key, fault), file.file, file.plugin,
+                             std::string(NameOf(RejectReason::kFailedInUse)),
+                             fmt::format("ended its worker process {}: it {}", Plural(fault.count, "time"), fault.text),
+                             fault.last, in_force, fault, fault.limits});
     }
     if (entry.kind != EntryKind::kQuarantine) continue;
     for (Fields& fields : ReadQuarantine(entry.key)) {

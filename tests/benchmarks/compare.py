@@ -5,7 +5,7 @@ measured and why it is fair.
   compare.py --build-dir build/release                      all of it, in about four minutes; prints a table
   compare.py … --json out.json --document                   also writes JSON, and the tables of performance-models.md
   compare.py … --check                                      exit status 1 where a target is missed: a model that misses
-                                                            one is measured twice more, and the middle one counts
+                                                            one of times is measured twice more; the middle one counts
   compare.py … --models resnet50 minilm --threads 1         some of it
   compare.py … --smoke                                      Deputy against itself, tiny: do the programs work?
 

@@ -387,7 +387,8 @@ class Layers(Config):
         for variables, wanted in (({"DEPUTY_CONFG": "x"}, "variable DEPUTY_CONFG has no effect; did you mean 'DEPUTY_CONFIG'?"),
                                   ({"DEPUTY_CHECKS": "1"}, "did you mean 'DEPUTY_CHECK'?"),
                                   ({"DEPUTY_CHECK": "yes"}, "DEPUTY_CHECK=yes has no effect: it must be 0 or 1"),
-                                  ({"DEPUTY_CHECK": "0", "DEPUTY_BUNDLE": "", "DEPUTY_INSTALLER_LOG": "x"}, "")):  # fmt: skip
+                                  ({"DEPUTY_CHECK": "0", "DEPUTY_BUNDLE": "", "DEPUTY_INSTALLER_LOG": "x"}, ""),
+                                  ({"DEPUTY_CHECKOUT": "x", "DEPUTY_CONFIG_DIR": "x", "DEPUTY_S": "x"}, "")):  # fmt: skip
             with self.subTest(variables):
                 error = self.deputy("run", self.model(), **variables).stderr
                 self.assertIn(wanted, error)

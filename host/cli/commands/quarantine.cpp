@@ -39,7 +39,7 @@ std::string Age(const QuarantinedPlugin& plugin) {
 }
 
 std::string StateText(const QuarantinedPlugin& plugin) {
-  return plugin.in_force ? "in force" : "without effect: the plugin's files, Deputy or the system have changed";
+  return plugin.in_force ? "in force" : "without effect here: the plugin's files, Deputy or the system have changed";
 }
 
 // What is not run on the file.

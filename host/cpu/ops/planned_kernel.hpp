@@ -30,6 +30,8 @@ class WidenedArgs {
 
   // `constants[i]`, when not empty, is input i already widened.
   WidenedArgs(const KernelArgs& args, std::span<const Tensor> constants);
+  WidenedArgs(const WidenedArgs&) = delete;
+  WidenedArgs& operator=(const WidenedArgs&) = delete;
   size_t bytes() const { return bytes_; }
   // Widens the inputs into `memory`; the result is valid as long as this object and `memory`.
   const KernelArgs& Widen(void* memory);
@@ -65,7 +67,7 @@ class PlannedKernelBase : public CpuKernel {
   // What an operation computes with.
   struct Prepared {
     const KernelArgs* args;  // without 16-bit floats
-    void* workspace;         // null where the plan needs none
+    void* workspace;         // unspecified where the plan needs none
   };
 
   PlannedKernelBase(DType dtype, uint32_t typed_inputs, uint32_t typed_outputs, std::vector<Tensor> widened_constants);

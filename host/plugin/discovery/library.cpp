@@ -16,10 +16,6 @@
 #include "plugin/checks/text.hpp"
 #include "plugin/discovery/elf_image.hpp"
 
-// dlopen as it is: <dlfcn.h> promises that it throws nothing, so that the compiler leaves out what catches the
-// exceptions of a library's static constructors.
-extern "C" void* deputy_open_library(const char* path, int mode) __asm__("dlopen");
-
 namespace deputy::host {
 namespace {
 
@@ -77,9 +73,12 @@ Library::~Library() = default;
 Checked<std::unique_ptr<Library>> Library::Open(const std::filesystem::path& path, const std::string& label) {
   namespace dll = boost::dll;
   const ProcessKeeper keeper({label, "load", {}});
+  // <dlfcn.h> declares that dlopen throws nothing, and the compiler would leave out what catches the exceptions of
+  // static constructors: it must not know the function. After such an exception the dynamic linker keeps its lock, so
+  // that dlopen of another thread waits for ever; a probe's process ends then.
+  void* (*volatile open)(const char*, int) = ::dlopen;
   void* opened = nullptr;
-  if (!Returned({label, "load"},
-                [&] { opened = deputy_open_library(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); }))
+  if (!Returned({label, "load"}, [&] { opened = open(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); }))
     return Rejection{RejectReason::kThrew, "one of its static constructors threw an exception"};
   if (opened == nullptr) return LoadFailed(path);
   // Boost has no name for NOLOAD, but hands the bits of its modes to dlopen as they are.
@@ -88,8 +87,8 @@ Checked<std::unique_ptr<Library>> Library::Open(const std::filesystem::path& pat
   auto handle = std::make_unique<Handle>();
   std::error_code error;
   handle->library.load(path, mode, error);
-  dlclose(opened);
   if (error || !handle->library.is_loaded()) return LoadFailed(path);
+  dlclose(opened);  // the handle has its own reference
   if (!handle->library.has(DEPUTY_ENTRY_SYMBOL))
     return Rejection{RejectReason::kNoEntrySymbol, "does not export " DEPUTY_ENTRY_SYMBOL};
   auto* query = &handle->library.get<const deputy_plugin*(uint32_t, const void*)>(DEPUTY_ENTRY_SYMBOL);

@@ -29,6 +29,31 @@ TEST(GridSample, IntegersAreTakenAsTheyAre) {
   EXPECT_EQ(ValuesOf<int64_t>(out[0]), (std::vector<int64_t>{large, large - 1}));
 }
 
+TEST(GridSample, PositionsOfEachTypeBesideImagesOfEach) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "GridSample", 20);
+  const std::vector<float> at = {-0.5f, 0, 0, 0, 0.5f, 0};
+  std::vector<Half> halves;
+  std::vector<BFloat16> shorter;
+  for (const float x : at) {
+    halves.push_back(ToHalf(x));
+    shorter.push_back(ToBFloat16(x));
+  }
+  const Shape shape = {1, 1, 3, 2}, image = {1, 1, 1, 2};
+  for (const Tensor& grid :
+       {TensorOf<float>(shape, at), TensorOf<double>(shape, std::vector<double>(at.begin(), at.end())),
+        TensorOf<Half>(shape, halves), TensorOf<BFloat16>(shape, shorter)}) {
+    SCOPED_TRACE(NameOf(grid.dtype()));
+    ExpectFloats(RunNode(MakeGridSample, builder, {TensorOf<float>(image, {2, 4}), grid})[0], {2, 3, 4});
+    EXPECT_EQ(ValuesOf<double>(RunNode(MakeGridSample, builder, {TensorOf<double>(image, {2, 4}), grid})[0]),
+              (std::vector<double>{2, 3, 4}));
+    EXPECT_EQ(ValuesOf<int16_t>(RunNode(MakeGridSample, builder, {TensorOf<int16_t>(image, {2, 4}), grid})[0]),
+              (std::vector<int16_t>{2, 3, 4}));
+    const Tensor of_halves =
+        RunNode(MakeGridSample, builder, {TensorOf<Half>(image, {ToHalf(2.0f), ToHalf(4.0f)}), grid})[0];
+    EXPECT_EQ(ToFloat(ValuesOf<Half>(of_halves)[1]), 3);
+  }
+}
+
 TEST(AffineGrid, OneElementIsInTheMiddle) {
   const PrimitiveBuilder builder = PrimitiveBuilder("", "AffineGrid", 20).Set("align_corners", int64_t{1});
   ExpectFloats(RunNode(MakeAffineGrid, builder,

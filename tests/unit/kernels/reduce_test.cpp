@@ -133,6 +133,41 @@ TEST(ArgReduce, NanIsExtreme) {
   EXPECT_EQ(at, 3);
 }
 
+TEST(ArgReduce, LowestNumbersAndZerosOfBothSignsAreInOrder) {
+  ThreadPool pool(1);
+  int64_t at = -1;
+  const std::vector<int64_t> whole = {INT64_MAX, INT64_MIN, INT64_MIN + 1, INT64_MIN};
+  ASSERT_TRUE(ArgReduce(false, false, DType::kInt64, {1, 4, 1}, whole.data(), &at, pool).ok());
+  EXPECT_EQ(at, 1);
+  ASSERT_TRUE(ArgReduce(false, true, DType::kInt64, {1, 4, 1}, whole.data(), &at, pool).ok());
+  EXPECT_EQ(at, 3);
+  ASSERT_TRUE(
+      ArgReduce(false, false, DType::kUint8, {1, 3, 1}, std::vector<uint8_t>{255, 0, 128}.data(), &at, pool).ok());
+  EXPECT_EQ(at, 1);
+  const std::vector<float> zeros = {1, 0.0f, -0.0f, kInf};
+  ASSERT_TRUE(ArgReduce(false, false, DType::kFloat32, {1, 4, 1}, zeros.data(), &at, pool).ok());
+  EXPECT_EQ(at, 1);
+  ASSERT_TRUE(ArgReduce(false, true, DType::kFloat32, {1, 4, 1}, zeros.data(), &at, pool).ok());
+  EXPECT_EQ(at, 2);
+}
+
+// The operations that share a loop, over runs that are long enough for vectors, and of both signs.
+TEST(Reduce, OperationsOfOneLoopDifferInTheirLastStep) {
+  const std::vector<float> floats(100, 3.0f);
+  EXPECT_FLOAT_EQ(ReduceList<float>(ReduceOp::kSum, floats), 300);
+  EXPECT_FLOAT_EQ(ReduceList<float>(ReduceOp::kMean, floats), 3);
+  EXPECT_FLOAT_EQ(ReduceList<float>(ReduceOp::kLogSum, floats), std::log(300.0f));
+  EXPECT_FLOAT_EQ(ReduceList<float>(ReduceOp::kSumSquare, floats), 900);
+  EXPECT_FLOAT_EQ(ReduceList<float>(ReduceOp::kL2, floats), 30);
+  const std::vector<int32_t> whole(100, -3);
+  EXPECT_EQ(ReduceList<int32_t>(ReduceOp::kSum, whole), -300);
+  EXPECT_EQ(ReduceList<int32_t>(ReduceOp::kMean, whole), -3);
+  EXPECT_EQ(ReduceList<int32_t>(ReduceOp::kL1, whole), 300);
+  EXPECT_EQ(ReduceList<int32_t>(ReduceOp::kSumSquare, whole), 900);
+  EXPECT_EQ(ReduceList<int32_t>(ReduceOp::kL2, whole), 30);
+  EXPECT_EQ(ReduceList<int32_t>(ReduceOp::kProd, std::vector<int32_t>{-3, 5, 7}), -105);
+}
+
 TEST(ArgReduce, AlongAnEmptyAxisIsRefusedUnlessThereIsNothingToTell) {
   int64_t at = -1;
   ThreadPool pool(1);
