@@ -26,7 +26,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSystemConfig = "/etc/deputy/deputy.yaml";
 constexpr std::string_view kEnding = ".yaml";
-constexpr const char* kCheck = "DEPUTY_CHECK";
+
+std::string CheckWish() { return Environment("DEPUTY_CHECK").value_or(""); }
 
 fs::path ShippedFolder() { return ShareFolder() / "configs"; }
 
@@ -126,12 +127,12 @@ std::vector<std::string> EnvironmentWarnings() {
     warnings.push_back(
         fmt::format("environment variable {} has no effect; did you mean '{}{}'?", Printable(name), kPrefix, meant));
   }
-  if (const std::string wish = Environment(kCheck).value_or("0"); wish != "1" && wish != "0" && !wish.empty())
-    warnings.push_back(fmt::format("{}={} has no effect: it must be 0 or 1", kCheck, Printable(wish)));
+  if (const std::string wish = CheckWish(); wish != "1" && wish != "0" && !wish.empty())
+    warnings.push_back(fmt::format("DEPUTY_CHECK={} has no effect: it must be 0 or 1", Printable(wish)));
   return warnings;
 }
 
-bool ChecksByEnvironment() { return Environment(kCheck).value_or("") == "1"; }
+bool ChecksByEnvironment() { return CheckWish() == "1"; }
 
 std::string AddLayers(const ConfigSources& sources, ConfigLoader& loader) {
   const fs::path system = SystemConfig(), user = UserConfig();

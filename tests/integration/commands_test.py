@@ -123,7 +123,7 @@ class ManualPages(unittest.TestCase):
     def test_VariablesOfTheProgramAreListed(self):
         read = set()
         for path in (ROOT / "host").rglob("*.cpp"):
-            read |= set(re.findall(r'getenv\("(DEPUTY_\w+|NO_COLOR)"\)', path.read_text()))
+            read |= set(re.findall(r'(?:getenv|Environment)\("(DEPUTY_\w+|NO_COLOR)"\)', path.read_text()))
         self.assertIn("DEPUTY_CHECK", read)
         for name in read:
             with self.subTest(name):
