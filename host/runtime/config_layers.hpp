@@ -25,7 +25,7 @@ std::string ShippedWith(const std::string& entry);
 std::string NamesNoDelegates(const Config& config, const std::vector<std::filesystem::path>& files);
 // Messages about variables of the environment that are nearly one of Deputy's, or have a value without a meaning.
 std::vector<std::string> EnvironmentWarnings();
-// By the environment, for a run whose configuration is not to be changed.
+// Does DEPUTY_CHECK ask for `debug: {check: true}`, for a run whose configuration is not to be changed?
 bool ChecksByEnvironment();
 // Adds the layers of ConfigSources. A message for the user where the default of the installation is used, else empty.
 std::string AddLayers(const ConfigSources& sources, ConfigLoader& loader);

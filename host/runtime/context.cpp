@@ -41,6 +41,7 @@ void SetOptionOf(host::Config& config, const std::string& delegate, const std::s
 Result<std::shared_ptr<Context::State>> Context::State::From(host::ConfigLoader& loader) {
   auto state = std::make_shared<State>();
   DEPUTY_ASSIGN_OR_RETURN(state->config, loader.Finish());
+  state->config_warnings = host::EnvironmentWarnings();
   for (const host::Problem& warning : loader.warnings()) state->config_warnings.push_back(warning.ToString());
   return state;
 }

@@ -50,7 +50,6 @@ class EngineBuilder {
     if (!state_.config_note.empty()) Log(LogLevel::kInfo, "{}", state_.config_note);
     engine_->progress = state_.progress;
     for (const std::string& warning : state_.config_warnings) Log(LogLevel::kWarning, "{}", warning);
-    for (const std::string& warning : EnvironmentWarnings()) Log(LogLevel::kWarning, "{}", warning);
     const bool automatic = !state_.replaced && *config.plugins.auto_use == AutoUse::kLast;
     if (!automatic) DEPUTY_RETURN_IF_ERROR(CheckReferences(state_, {}));
     engine_->store = OpenStore(config);

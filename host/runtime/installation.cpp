@@ -9,6 +9,7 @@
 #include "isolation/sandbox_level.hpp"
 #include "kernels/linalg/linalg.hpp"
 #include "plugin/discovery/manifest.hpp"
+#include "runtime/config_layers.hpp"
 #include "runtime/paths.hpp"
 
 namespace deputy {
@@ -26,6 +27,7 @@ InstallationReport DescribeInstallation() {
   report.kernels = host::linalg::NameOf(host::linalg::ActiveLevel());
   report.cpus = host::AvailableCpus();
   report.distrust = host::ThisInstallation().distrust;
+  report.environment_warnings = host::EnvironmentWarnings();
   return report;
 }
 

@@ -128,6 +128,12 @@ class ManualPages(unittest.TestCase):
         for name in read:
             with self.subTest(name):
                 self.assertIn(name, self.pages["deputy.1"])
+        # Each is known to the warning about names that are nearly one of them.
+        for name in read - {"NO_COLOR"}:
+            with self.subTest(name + "_"):
+                done = subprocess.run([str(DEPUTY), "doctor"], capture_output=True, text=True,
+                                      env={**os.environ, name + "_": "x"})  # fmt: skip
+                self.assertIn(f"{name}_ has no effect; did you mean '{name}'?", done.stdout + done.stderr)
 
     def test_AFolderThatCannotBeMadeIsFive(self):
         done = deputy("manual-pages", "/dev/null/man")

@@ -231,6 +231,8 @@ void CheckQuarantine(const std::vector<QuarantinedPlugin>& quarantined, HealthCh
 
 void CheckEnvironment(const PluginListing& plugins, HealthChecks& checks) {
   const size_t before = checks.size();
+  const InstallationReport installation = DescribeInstallation();
+  for (const std::string& warning : installation.environment_warnings) AddWarning(checks, "environment", warning, "");
   const auto value_of = [](const char* name) {
     return std::string(std::getenv(name) == nullptr ? "" : std::getenv(name));
   };
@@ -259,7 +261,7 @@ void CheckEnvironment(const PluginListing& plugins, HealthChecks& checks) {
                    "set the variable yourself, or 'isolation: process' for one of them");
     }
   const std::string threads = value_of("OMP_NUM_THREADS");
-  if (NumberIn(threads) > DescribeInstallation().cpus)
+  if (NumberIn(threads) > installation.cpus)
     warn("OMP_NUM_THREADS=" + threads, "more threads than CPUs", "leave the variable unset");
   for (const char* name : {"OMP_WAIT_POLICY", "KMP_BLOCKTIME"}) {
     const std::string value = value_of(name);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "deputy/export.hpp"
 
@@ -19,6 +20,8 @@ struct InstallationReport {
   std::string kernels;   // instruction set of the CPU's kernels, a level of x86-64: "v4", "v3", "baseline"
   unsigned cpus = 1;     // that this process may use, by its affinity and by quotas of control groups
   std::string distrust;  // how users other than root and this one could change or replace the library; empty: not
+  // Variables of the environment that are nearly one of Deputy's, or have a value without a meaning: a sentence each.
+  std::vector<std::string> environment_warnings;
 };
 
 // [any-thread]
