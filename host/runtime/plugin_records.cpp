@@ -17,6 +17,7 @@
 #include "base/plural.hpp"
 #include "deputy/abi/delegate.h"
 #include "deputy/version.hpp"
+#include "plugin/discovery/plugin_build.hpp"
 #include "plugin/discovery/plugin_parts.hpp"
 #include "plugin/discovery/probe_wire.hpp"
 
@@ -104,15 +105,10 @@ Digest ContentDigest(const PluginFile& file) {
 // The file at this path, or one of its note, is there with another content: what was noted of it was of an earlier one.
 // It still holds for files of that content elsewhere.
 bool HasChanged(const fs::path& path, const Digest& content) {
-  const auto opened = PluginFile::Open(path);
-  if (RejectionOf(opened) != nullptr) return false;  // the same content may be elsewhere
-  PluginFile& file = *std::get<0>(opened);
-  const auto manifest = ReadManifest(file, ThisHost());
-  std::error_code error;
-  const fs::path resolved = fs::canonical(path, error);
-  if (RejectionOf(manifest) != nullptr) return true;  // a plugin was there
-  file.set_parts(PartsOfNote(error ? path : resolved, std::get<0>(manifest)));
-  return ContentDigest(file) != content;
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return false;
+  const auto plugin = OpenWithParts(path);
+  return RejectionOf(plugin) != nullptr || ContentDigest(*std::get<0>(plugin).file) != content;
 }
 
 void AddIdentity(const FileIdentity& identity, Digester& digester) {

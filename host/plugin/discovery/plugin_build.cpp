@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <memory>
 #include <system_error>
 
-#include "plugin/discovery/manifest.hpp"
 #include "plugin/discovery/plugin_parts.hpp"
 
 namespace deputy::host {
@@ -25,21 +23,27 @@ std::string BuildText(std::span<const uint8_t> build_id, const std::string& part
   return fmt::format("{:02x}{}{}", fmt::join(build_id, ""), parts_text.empty() ? "" : "+", parts_text);
 }
 
-Checked<PluginBuild> BuildAt(const std::filesystem::path& path, const std::vector<std::string>& libraries,
-                             ProbeRecords& records) {
-  DEPUTY_ASSIGN_OR_REJECT(const std::unique_ptr<PluginFile> file, PluginFile::Open(path));
-  DEPUTY_ASSIGN_OR_REJECT(const Manifest manifest, ReadManifest(*file, ThisHost()));
+Checked<PluginWithParts> OpenWithParts(const std::filesystem::path& path) {
+  PluginWithParts plugin;
+  DEPUTY_ASSIGN_OR_REJECT(plugin.file, PluginFile::Open(path));
+  DEPUTY_ASSIGN_OR_REJECT(plugin.manifest, ReadManifest(*plugin.file, ThisHost()));
   std::error_code error;
   const std::filesystem::path resolved = std::filesystem::canonical(path, error);
-  std::vector<PluginPart> parts = PartsOfNote(error ? path : resolved, manifest);
+  plugin.file->set_parts(PartsOfNote(error ? path : resolved, plugin.manifest));
+  return plugin;
+}
+
+Checked<PluginBuild> BuildAt(const std::filesystem::path& path, const std::vector<std::string>& libraries,
+                             ProbeRecords& records) {
+  DEPUTY_ASSIGN_OR_REJECT(const PluginWithParts plugin, OpenWithParts(path));
+  std::vector<PluginPart> parts = plugin.file->parts();
   const size_t of_note = parts.size();
-  file->set_parts(parts);
-  const std::optional<Digest> content = records.Find(*file).content;
+  const std::optional<Digest> content = records.Find(*plugin.file).content;
   for (const std::string& library : libraries) {
     const PluginPart part = PartAt(library);
     AddParts(parts, {&part, 1});
   }
-  return PluginBuild{manifest.version, BuildText(manifest.build_id, PartsText(content, parts, of_note))};
+  return PluginBuild{plugin.manifest.version, BuildText(plugin.manifest.build_id, PartsText(content, parts, of_note))};
 }
 
 }  // namespace deputy::host

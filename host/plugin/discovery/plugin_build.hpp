@@ -3,12 +3,14 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/digest.hpp"
+#include "plugin/discovery/manifest.hpp"
 #include "plugin/discovery/plugin_file.hpp"
 #include "plugin/discovery/probe_records.hpp"
 
@@ -18,6 +20,13 @@ namespace deputy::host {
 std::string PartsText(const std::optional<Digest>& content, std::span<const PluginPart> parts, size_t of_note);
 // Empty without a build id.
 std::string BuildText(std::span<const uint8_t> build_id, const std::string& parts_text);
+
+// The plugin at this path as it is now, with the parts of its note: nothing of it is run.
+struct PluginWithParts {
+  std::unique_ptr<PluginFile> file;
+  Manifest manifest;
+};
+Checked<PluginWithParts> OpenWithParts(const std::filesystem::path& path);
 
 // Of the plugin at this path as it is now, if it maps these libraries: nothing of it is run.
 struct PluginBuild {
