@@ -214,7 +214,7 @@ constexpr int64_t kStepsOfElement = 8;
 
 template <class A, class T>
 void AddToLanes(const T* from, A (&lanes)[A::kLanes]) {
-  if constexpr (A::kLanes <= 8) {
+  if constexpr (A::kLanes <= 8) {  // in registers, which they are only where the loop is unrolled
 #pragma GCC unroll 8
     for (size_t lane = 0; lane < A::kLanes; ++lane) lanes[lane].Add(from[lane]);
   } else {

@@ -5,7 +5,8 @@ measured and why it is fair.
   compare.py --build-dir build/release                      all of it, in about four minutes; prints a table
   compare.py … --json out.json --document                   also writes JSON, and the tables of performance-models.md
   compare.py … --check                                      exit status 1 where a target is missed: a model that misses
-                                                            one of times is measured twice more; the middle one counts
+                                                            a limit of its times is measured twice more, and the
+                                                            middle measurement counts
   compare.py … --models resnet50 minilm --threads 1         some of it
   compare.py … --smoke                                      Deputy against itself, tiny: do the programs work?
 
@@ -117,8 +118,8 @@ def measure(workshop, workload, names, threads, rounds):
 
 
 def measure_steadily(workshop, workload, names, threads, rounds):
-    """A machine may be slow for one engine of a measurement: one that misses a target is made twice more, and the one with
-    the middle excess counts."""
+    """A machine may be slow for one engine of a measurement. Where it misses a limit, the model is measured twice more, and
+    of the three the one with the middle excess counts."""
     tries = [measure(workshop, workload, names, threads, rounds)]
     if report.excess(tries[0]) > 1:
         tries += [measure(workshop, workload, names, threads, rounds) for _ in range(2)]

@@ -104,7 +104,7 @@ class GridSampleOperation {
     if (positions != DType::kFloat32 && positions != DType::kFloat64)
       return Error(StatusCode::kInvalidArgument, "grid has dtype {}, expected a float type", NameOf(grid.dtype()));
     Plan plan;
-    // Beside 16-bit images it is widened with them.
+    // Beside 16-bit images the grid is widened with them.
     if (IsFloat16(grid.dtype()) && !IsFloat16(x.dtype()))
       plan.workspace_bytes = static_cast<size_t>(grid.element_count()) * sizeof(float);
     GridShape& shape = plan.shape;
