@@ -13,8 +13,9 @@
 namespace deputy::host {
 namespace {
 
-Status NoMemory(uint64_t size) {
-  return Error(StatusCode::kResourceExhausted, "no shared memory of {} bytes: {}", size, std::strerror(errno));
+Status NoMemory(uint64_t size, const char* call) {
+  return Error(StatusCode::kResourceExhausted, "no shared memory of {} bytes: {}: {}", size, call,
+               std::strerror(errno));
 }
 
 // `copy` writes a part of the rest and returns its size, or -1.
@@ -25,13 +26,13 @@ Result<Descriptor> Sealed(uint64_t size, Copy copy) {
   for (uint64_t done = 0; done < size;) {
     const ssize_t put = copy(file.get(), done);
     if (put == 0) return Error(StatusCode::kUnavailable, "ends after {} of {} bytes", done, size);
-    if (put < 0 && (errno == ENOMEM || errno == ENOSPC)) return NoMemory(size);
+    if (put < 0 && (errno == ENOMEM || errno == ENOSPC)) return NoMemory(size, "write");
     if (put < 0 && errno != EINTR)
       return Error(StatusCode::kUnavailable, "cannot be copied into memory: {}", std::strerror(errno));
     if (put > 0) done += static_cast<uint64_t>(put);
   }
   if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)
-    return NoMemory(size);
+    return NoMemory(size, "fcntl");
   return file;
 }
 
@@ -50,15 +51,15 @@ Result<Descriptor> SealedCopy(int file, uint64_t size) {
 
 Result<Descriptor> UnsealedMemory(uint64_t size) {
   auto file = Descriptor(memfd_create("deputy", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (file.get() < 0) return NoMemory(size);
+  if (file.get() < 0) return NoMemory(size, "memfd_create");
   const FileSizeSignalBlock block;
-  if (ftruncate(file.get(), static_cast<off_t>(size)) != 0) return NoMemory(size);
+  if (ftruncate(file.get(), static_cast<off_t>(size)) != 0) return NoMemory(size, "ftruncate");
   return file;
 }
 
 Result<Descriptor> SealedMemory(uint64_t size) {
   DEPUTY_ASSIGN_OR_RETURN(Descriptor file, UnsealedMemory(size));
-  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return NoMemory(size);
+  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return NoMemory(size, "fcntl");
   return file;
 }
 

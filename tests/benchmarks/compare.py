@@ -4,8 +4,8 @@ measured and why it is fair.
 
   compare.py --build-dir build/release                      all of it, in about four minutes; prints a table
   compare.py … --json out.json --document                   also writes JSON, and the tables of performance-models.md
-  compare.py … --check                                      exit status 1 where a target is missed: a model that misses
-                                                            a limit of its times is measured twice more, and the
+  compare.py … --check                                      exit status 1 where a target is missed: what misses a
+                                                            limit of times is measured twice more, and the
                                                             middle measurement counts
   compare.py … --models resnet50 minilm --threads 1         some of it
   compare.py … --smoke                                      Deputy against itself, tiny: do the programs work?
@@ -15,6 +15,7 @@ outputs disagree or an engine fails; 2 where something is missing.
 """
 
 import argparse
+import functools
 import json
 import statistics
 import sys
@@ -117,13 +118,13 @@ def measure(workshop, workload, names, threads, rounds):
     return result
 
 
-def measure_steadily(workshop, workload, names, threads, rounds):
+def steadily(excess, workshop, workload, names, threads, rounds):
     """A machine may be slow for one engine of a measurement. Where it misses a limit, the model is measured twice more, and
     of the three the one with the middle excess counts."""
     tries = [measure(workshop, workload, names, threads, rounds)]
-    if report.excess(tries[0]) > 1:
+    if excess(tries[0]) > 1:
         tries += [measure(workshop, workload, names, threads, rounds) for _ in range(2)]
-    return sorted(tries, key=report.excess)[len(tries) // 2]
+    return sorted(tries, key=excess)[len(tries) // 2]
 
 
 def chain_workload(folder, length):
@@ -166,6 +167,9 @@ def run(arguments, workshop, folder):
     for name in arguments.models:
         if name not in known:
             sys.exit(f"compare: no model '{name}'; known: {', '.join(known)}")
+    def taken(excess):
+        return functools.partial(steadily, excess) if arguments.check else measure
+
     began, load_before = time.time(), machine.load_average()
     results, skipped, failures = [], [], []
     for name in arguments.models or known:
@@ -176,14 +180,14 @@ def run(arguments, workshop, folder):
             continue
         for threads in arguments.threads:
             try:
-                make = measure_steadily if arguments.check else measure
-                results.append(make(workshop, workload, names, threads, arguments.rounds))
+                results.append(taken(report.excess)(workshop, workload, names, threads, arguments.rounds))
             except EngineError as error:
                 failures.append(f"{name}, {threads} threads: {error}")
                 show(f"{name} failed: {error}")
                 break
             show(report.line(results[-1]))
-    dispatch = measure(workshop, chain_workload(folder, 1000), ["cpu", REFERENCE], 1, arguments.rounds)
+    chain = chain_workload(folder, 1000)
+    dispatch = taken(report.excess_of_dispatch)(workshop, chain, ["cpu", REFERENCE], 1, arguments.rounds)
     show(report.line(dispatch))
     loading = measure_loading(workshop, folder, (1000, 10000, 100000), ["cpu", REFERENCE])
     for row in loading:

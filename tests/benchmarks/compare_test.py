@@ -100,7 +100,7 @@ class Targets(unittest.TestCase):
         for ratios, counted, made in (((1.0, 2.0, 2.0), 1.0, 1), ((1.5, 1.05, 0.9), 1.05, 3), ((1.5, 1.0, 1.3), 1.3, 3)):
             results = [measured(measured__ratio=ratio)["results"][0] for ratio in ratios]
             with self.subTest(ratios), unittest.mock.patch.object(compare, "measure", side_effect=results) as measure:
-                chosen = compare.measure_steadily(None, None, None, 1, 1)
+                chosen = compare.steadily(compare.report.excess, None, None, None, 1, 1)
                 self.assertEqual(chosen["engines"]["measured"]["ratio"], counted)
                 self.assertEqual(measure.call_count, made)
 

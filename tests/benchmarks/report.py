@@ -107,6 +107,11 @@ def dispatch_ns(whole, name):
     return whole["dispatch"]["engines"][name]["median_ns"] / 1000
 
 
+def excess_of_dispatch(result):
+    """Above 1 where the limit is missed."""
+    return dispatch_ns({"dispatch": result}, "cpu") / DISPATCH_NS
+
+
 def machine_text(whole):
     about = whole["machine"]
     first = whole["dispatch"]["engines"]

@@ -122,6 +122,12 @@ class PluginParts(made_plugins.MadePlugins):
         self.run_model(**measured)
         self.assertEqual(self.entries("placement"), 2)
 
+    def test_R177_a_repaired_plugin_ends_the_quarantine(self):
+        for hook, nodes, in_force in (("#define FIXTURE_OPEN abort()\n", 0, True), ("", 1, False)):
+            made_plugins.plugin(self.plugins, "vendor", hook, before="#include <stdlib.h>\n")
+            self.assertEqual(self.run_model()[:2], (2, nodes))
+            self.assertEqual(self.in_force(), [in_force])
+
     def test_R177_a_repaired_library_ends_the_quarantine(self):
         crashes = "#include <stddef.h>\nfloat vendor_factor(void) { *(volatile int *)NULL = 1; return 0; }\n"
         for at, hook in (("load", "#define FIXTURE_CONSTRUCTOR vendor_factor()\n"),

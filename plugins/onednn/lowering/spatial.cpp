@@ -31,11 +31,23 @@ std::optional<Sums> AsSums(const memory::dims& x, const memory::dims& y) {
   return sums;
 }
 
-constexpr int64_t kRowLanes = 16, kTile = 64;  // independent of each other, for vectorization
+constexpr int64_t kTile = 16;  // columns that are joined together, independent of each other
 
-// Joins rows of at most kTile elements. Number: float64 for sums, whose rounding errors would grow with their length.
+// Joins rows of kTile elements. Number: float64 for sums, whose rounding errors would grow with their length.
+template <class Number, class Join>
+void JoinTile(const float* x, Number* y, int64_t rows, int64_t apart, const Join& join) {
+  Number joined[kTile];  // in registers: nothing else can be there
+  for (int64_t lane = 0; lane < kTile; ++lane) joined[lane] = static_cast<Number>(x[lane]);
+  for (int64_t row = 1; row < rows; ++row)
+    for (int64_t lane = 0; lane < kTile; ++lane)
+      joined[lane] = join(joined[lane], static_cast<Number>(x[row * apart + lane]));
+  std::copy_n(joined, kTile, y);
+}
+
+// Joins rows of at most kTile elements.
 template <class Number, class Join>
 void JoinRows(const float* x, Number* y, int64_t rows, int64_t apart, int64_t width, const Join& join) {
+  if (width == kTile) return JoinTile(x, y, rows, apart, join);
   std::copy_n(x, width, y);
   for (int64_t row = 1; row < rows; ++row)
     for (int64_t lane = 0; lane < width; ++lane) y[lane] = join(y[lane], static_cast<Number>(x[row * apart + lane]));
@@ -43,9 +55,9 @@ void JoinRows(const float* x, Number* y, int64_t rows, int64_t apart, int64_t wi
 
 template <class Number, class Join>
 Number JoinRow(const float* row, int64_t count, const Join& join) {
-  Number lanes[kRowLanes] = {};
-  const int64_t used = std::min(count, kRowLanes), rows = std::max<int64_t>(1, count / kRowLanes);
-  JoinRows(row, lanes, rows, kRowLanes, used, join);
+  Number lanes[kTile] = {};
+  const int64_t used = std::min(count, kTile), rows = std::max<int64_t>(1, count / kTile);
+  JoinRows(row, lanes, rows, kTile, used, join);
   Number result = lanes[0];
   for (int64_t lane = 1; lane < used; ++lane) result = join(result, lanes[lane]);
   for (int64_t at = used * rows; at < count; ++at) result = join(result, static_cast<Number>(row[at]));
@@ -54,20 +66,20 @@ Number JoinRow(const float* row, int64_t count, const Join& join) {
 
 template <class Number, class Join>
 void Reduce(const float* x, float* y, const Sums& sums, const Join& join, Number scale = 1) {
+  const int64_t tiles = (sums.apart + kTile - 1) / kTile;
 #pragma omp parallel for if (sums.before * sums.count * sums.apart > (1 << 16))
-  for (int64_t block = 0; block < sums.before; ++block) {
-    const float* const from = x + block * sums.count * sums.apart;
-    float* const to = y + block * sums.apart;
+  for (int64_t task = 0; task < sums.before * tiles; ++task) {
+    const int64_t block = task / tiles, at = task % tiles * kTile;
+    const float* const from = x + block * sums.count * sums.apart + at;
+    float* const to = y + block * sums.apart + at;
     if (sums.apart == 1) {
       *to = static_cast<float>(JoinRow<Number>(from, sums.count, join) * scale);
       continue;
     }
-    for (int64_t at = 0; at < sums.apart; at += kTile) {
-      const int64_t width = std::min(kTile, sums.apart - at);
-      Number tile[kTile];
-      JoinRows(from + at, tile, sums.count, sums.apart, width, join);
-      for (int64_t lane = 0; lane < width; ++lane) to[at + lane] = static_cast<float>(tile[lane] * scale);
-    }
+    const int64_t width = std::min(kTile, sums.apart - at);
+    Number tile[kTile];
+    JoinRows(from, tile, sums.count, sums.apart, width, join);
+    for (int64_t lane = 0; lane < width; ++lane) to[lane] = static_cast<float>(tile[lane] * scale);
   }
 }
 
@@ -81,9 +93,9 @@ void LowerShortSums(const Operation& operation, const Reduction& parameters, con
         const float* const from = reinterpret_cast<const float*>(data[0]);
         float* const to = reinterpret_cast<float*>(data[1]);
         if (algorithm == dnnl::algorithm::reduction_max)
-          return Reduce<float>(from, to, sums, [](float a, float b) { return b > a || b != b ? b : a; });
+          return Reduce<float>(from, to, sums, [](float a, float b) { return (b > a) | (b != b) ? b : a; });
         if (algorithm == dnnl::algorithm::reduction_min)
-          return Reduce<float>(from, to, sums, [](float a, float b) { return b < a || b != b ? b : a; });
+          return Reduce<float>(from, to, sums, [](float a, float b) { return (b < a) | (b != b) ? b : a; });
         const bool mean = algorithm == dnnl::algorithm::reduction_mean;
         const double scale = mean ? 1 / static_cast<double>(sums.count) : 1;
         Reduce<double>(
