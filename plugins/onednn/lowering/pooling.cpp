@@ -69,18 +69,20 @@ struct Windows {
   int64_t to_step;
 };
 
-// Of kCount vectors.
-template <class Vector, int kCount>
+// Of kCount vectors. kTaps: the number of taps, none of which was taken before; 0: any number.
+template <class Vector, int kCount, int kTaps>
 inline __attribute__((always_inline)) void TakeLargest(Windows windows) {
   constexpr int kLanesOf = sizeof(Vector) / sizeof(float);
+  const int64_t tap_count = kTaps == 0 ? windows.tap_count : kTaps;
   for (; windows.count > 0; --windows.count, windows.corner += windows.step, windows.to += windows.to_step) {
     Vector largest[kCount];
 #pragma GCC unroll 4
     for (int i = 0; i < kCount; ++i) {
       largest[i] = kLeast - Vector{};
-      if (windows.continues) std::memcpy(&largest[i], windows.to + kLanesOf * i, sizeof(Vector));
+      if (kTaps == 0 && windows.continues) std::memcpy(&largest[i], windows.to + kLanesOf * i, sizeof(Vector));
     }
-    for (int64_t t = 0; t < windows.tap_count; ++t) {
+#pragma GCC unroll 9
+    for (int64_t t = 0; t < tap_count; ++t) {
       const float* const at = windows.corner + windows.taps[t];
 #pragma GCC unroll 4
       for (int i = 0; i < kCount; ++i) {
@@ -92,6 +94,14 @@ inline __attribute__((always_inline)) void TakeLargest(Windows windows) {
 #pragma GCC unroll 4
     for (int i = 0; i < kCount; ++i) std::memcpy(windows.to + kLanesOf * i, &largest[i], sizeof(Vector));
   }
+}
+
+// 2x2 and 3x3 are what most models have.
+template <class Vector, int kCount>
+inline __attribute__((always_inline)) void TakeLargest(const Windows& windows) {
+  if (!windows.continues && windows.tap_count == 4) return TakeLargest<Vector, kCount, 4>(windows);
+  if (!windows.continues && windows.tap_count == 9) return TakeLargest<Vector, kCount, 9>(windows);
+  TakeLargest<Vector, kCount, 0>(windows);
 }
 
 typedef float Quad __attribute__((vector_size(16)));
@@ -124,7 +134,7 @@ struct MaxPool {
     float* const to = reinterpret_cast<float*>(data[1]);
     const int64_t rows = y.images * y.groups * y.extents[0] * y.extents[1];
     const int64_t work = rows * y.extents[2] * y.lanes * axes[0].kernel * axes[1].kernel * axes[2].kernel;
-#pragma omp parallel for if (work > (1 << 18))
+#pragma omp parallel for if (work > (1 << 16))
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t h = row % y.extents[1], d = row / y.extents[1] % y.extents[0];
       const int64_t group = row / (y.extents[1] * y.extents[0]) % y.groups;
@@ -194,6 +204,7 @@ struct MaxPool {
     };
     int64_t lane = 0;
     if (HasOctets()) {
+      for (; lane + 32 <= y.lanes; lane += 32) TakeLargestOctets<4>(from(lane));
       for (; lane + 16 <= y.lanes; lane += 16) TakeLargestOctets<2>(from(lane));
       for (; lane + 8 <= y.lanes; lane += 8) TakeLargestOctets<1>(from(lane));
     }

@@ -35,7 +35,8 @@ constexpr int64_t kTile = 16;  // columns that are joined together, independent 
 
 // Joins rows of kTile elements. Number: float64 for sums, whose rounding errors would grow with their length.
 template <class Number, class Join>
-void JoinTile(const float* x, Number* y, int64_t rows, int64_t apart, const Join& join) {
+inline __attribute__((always_inline)) void JoinTile(const float* x, Number* y, int64_t rows, int64_t apart,
+                                                    const Join& join) {
   Number joined[kTile];  // in registers: nothing else can be there
   for (int64_t lane = 0; lane < kTile; ++lane) joined[lane] = static_cast<Number>(x[lane]);
   for (int64_t row = 1; row < rows; ++row)
@@ -44,9 +45,20 @@ void JoinTile(const float* x, Number* y, int64_t rows, int64_t apart, const Join
   std::copy_n(joined, kTile, y);
 }
 
+#if defined(__x86_64__)
+template <class Number, class Join>
+__attribute__((target("avx2"))) void JoinTileWide(const float* x, Number* y, int64_t rows, int64_t apart,
+                                                  const Join& join) {
+  JoinTile(x, y, rows, apart, join);
+}
+#endif
+
 // Joins rows of at most kTile elements.
 template <class Number, class Join>
 void JoinRows(const float* x, Number* y, int64_t rows, int64_t apart, int64_t width, const Join& join) {
+#if defined(__x86_64__)
+  if (width == kTile && __builtin_cpu_supports("avx2")) return JoinTileWide(x, y, rows, apart, join);
+#endif
   if (width == kTile) return JoinTile(x, y, rows, apart, join);
   std::copy_n(x, width, y);
   for (int64_t row = 1; row < rows; ++row)
