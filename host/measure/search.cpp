@@ -84,12 +84,18 @@ class PlacementSearch {
     std::optional<Refused> mixed = EachWhereItIsFastest(*by_order, cpu);
     base_ = std::move(*fastest);
     best_ = base_.get();
+    if (found != faster.end()) order_ = std::move(first.front());
     first.clear();
     if (mixed) Try("each partition where it is fastest", *std::move(mixed));
     TryParts();
     Confirm();
     if (token_.Due()) return token_.Check();
     result.best_ns = static_cast<uint64_t>(static_cast<double>(result.best_ns) * ratio_);
+    if (!best_->is_the_order() && !IsSure(result)) {
+      best_ = order_ != nullptr ? order_.get() : base_.get();
+      result.best_ns = result.order_ns;
+      kept_ = true;
+    }
     result.candidates = tried_;
     result.complete = !ended_;
     result.costs = std::move(costs_);
@@ -367,6 +373,17 @@ class PlacementSearch {
     return moves;
   }
 
+  // Beside other work a change of the order must gain more: by a wrong one every later run is slower.
+  bool IsSure(const SearchResult& result) const {
+    const double disturbance = std::max(ShareOfOthers(), spread_ / 4);
+    return disturbance <= kMostDisturbance ||
+           static_cast<double>(result.best_ns) < (1 - 2 * disturbance) * static_cast<double>(result.order_ns);
+  }
+
+  double ShareOfOthers() const {
+    return settings_.share_of_others ? settings_.share_of_others() : load_.ShareOfOthers().value_or(0);
+  }
+
   // The nodes that changed their owner, with the times, and the decision in words.
   void Describe(SearchResult& result) const {
     const std::string time = fmt::format("{}, {} as ordered", TimeText(result.best_ns), TimeText(result.order_ns));
@@ -375,7 +392,7 @@ class PlacementSearch {
       for (const uint32_t number : numbers) owned.push_back(number);
       if (!owned.empty()) result.decision.slower.push_back({delegate, std::move(owned), "a run takes " + time});
     }
-    std::string text = best_->is_the_order() ? "the order is the fastest" : best_->name();
+    std::string text = kept_ ? "the order stays" : best_->is_the_order() ? "the order is the fastest" : best_->name();
     const bool is_cpu_alone = std::all_of(best_->owners().begin(), best_->owners().end(),
                                           [&](uint32_t owner) { return owner + 1 == subject_.delegates.size(); });
     if (result.cpu_ns != 0 && result.best_ns != 0 && !is_cpu_alone)
@@ -384,7 +401,7 @@ class PlacementSearch {
     if (!best_->is_the_order())
       text += fmt::format(", {:.2f} of the order's",
                           static_cast<double>(result.best_ns) / static_cast<double>(result.order_ns));
-    const double others = load_.ShareOfOthers().value_or(0);
+    const double others = ShareOfOthers();
     std::string ended = ended_ ? ", ended by the budget" : "";
     if (others > kMostDisturbance)
       ended += fmt::format(", unsure: other processes took {:.0f} % of the processors", 100 * others);
@@ -402,11 +419,12 @@ class PlacementSearch {
   const uint64_t start_;
   const LoadMeter load_;
   double spread_ = 0;  // of the first candidates, and of the two that are confirmed
-  // The fastest one of the first candidates; a changed one that is faster; the best of the two.
-  std::unique_ptr<Candidate> base_, changed_;
+  // The fastest one of the first candidates; the order, if that is another one; a changed one that is faster; the best.
+  std::unique_ptr<Candidate> base_, order_, changed_;
   Candidate* best_ = nullptr;
   bool confirming_ = false;
-  double ratio_ = 1;  // of the time of the best one to that of the first
+  bool kept_ = false;  // the order, because a change of it is not sure
+  double ratio_ = 1;   // of the time of the best one to that of the first
   std::set<std::vector<uint32_t>> placements_;
   CostTable costs_;
   size_t tried_ = 0;

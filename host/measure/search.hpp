@@ -22,6 +22,8 @@ struct SearchSettings {
   double margin = 0.03;                // the least share of the time that a change of the placement must gain
   // Called before each candidate with its description and the share of the budget that is used; may be empty.
   std::function<void(const std::string& candidate, double used)> progress = {};
+  // The share of the processors that other processes have taken since the search began; empty: as the kernel counts it.
+  std::function<double()> share_of_others = {};
 };
 
 // The model and the delegates of a search. All must outlive it.

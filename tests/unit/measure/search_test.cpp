@@ -21,6 +21,7 @@ class SearchTest : public testing::Test {
     slow_->execute = Waiting(2000);
     cpu_->execute = Waiting(500);
     settings_.budget_ns = 5'000'000'000;
+    settings_.share_of_others = [this] { return others_; };
   }
   std::function<Status(const RunArgs&)> Waiting(uint64_t us) {
     return [this, us](const RunArgs&) {
@@ -60,6 +61,7 @@ class SearchTest : public testing::Test {
   SearchSettings settings_;
   CancellationToken token_;
   std::mutex mutex_;
+  double others_ = 0;
   std::array<float, 16> input_{};
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<Execution> sample_;
@@ -78,6 +80,21 @@ TEST_F(SearchTest, ASlowDelegateLosesItsNodes) {
   const Result<SearchResult> found = Search({slow_});
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(Owners(found->decision), (Names{"cpu", "cpu", "cpu"})) << found->decision.summary;
+}
+
+// 1,500 us on the CPU instead of 2,000 are a gain of a quarter.
+TEST_F(SearchTest, BesideOtherWorkAChangeMustGainTwiceItsShare) {
+  others_ = 0.12;
+  Result<SearchResult> found = Search({slow_});
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(Owners(found->decision), (Names{"cpu", "cpu", "cpu"})) << found->decision.summary;
+  others_ = 0.13;
+  found = Search({slow_});
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(Owners(found->decision), (Names{"slow", "slow", "slow"})) << found->decision.summary;
+  EXPECT_EQ(found->best_ns, found->order_ns);
+  EXPECT_TRUE(found->decision.is_provisional());
+  EXPECT_NE(found->decision.summary.find("the order stays"), std::string::npos);
 }
 
 TEST_F(SearchTest, ADelegateThatWasSlowForAMomentKeepsItsNodes) {
