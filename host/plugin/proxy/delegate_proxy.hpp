@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.hpp"
 #include "delegate/delegate.hpp"
 #include "deputy/abi/ext/device_control.h"
 #include "deputy/abi/ext/estimate.h"
@@ -20,7 +19,7 @@
 
 namespace deputy::host {
 
-// The graph of a view must live as long as the executables compiled from it. [any-thread]
+// The graph of a view must live as long as the executables compiled from it. [load-time]
 class DelegateProxy final : public Delegate {
  public:
   static Result<std::unique_ptr<Delegate>> Open(std::shared_ptr<LoadedPlugin> plugin, const OpenRequest& request);
@@ -55,13 +54,7 @@ class DelegateProxy final : public Delegate {
   bool keeps_partitions() const override { return opened_->resize() != nullptr; }
 
  private:
-  using ShownGraph = std::shared_ptr<const deputy_graph>;
-
   void CallRelease(void* claim);
-  // The graph that the propose of a waiting claim was shown; null: it does not wait.
-  ShownGraph ShownWith(void* claim);
-  // Whether the claim has waited. It does not any more.
-  bool TakeClaim(void* claim);
 
   DelegateProxy(std::shared_ptr<OpenedDelegate> opened, std::string id);
 
@@ -75,8 +68,7 @@ class DelegateProxy final : public Delegate {
   const deputy_ext_device_control* device_control_;
   std::shared_ptr<const OwnOperatorTable> own_operators_;
   // Claims that wait for Compile or ReleaseClaim, with the graph that their propose was shown.
-  Mutex claims_mutex_;  // also of a call of propose, which may return none of them
-  std::map<void*, ShownGraph> claims_ DEPUTY_GUARDED_BY(claims_mutex_);
+  std::map<void*, std::shared_ptr<const deputy_graph>> claims_;
 };
 
 }  // namespace deputy::host
