@@ -94,7 +94,9 @@ WorkerLink::WorkerLink(const RemotePluginOptions& options)
       limits_(LimitsOfSurroundings(options)),
       memory_(options.memory_limit),
       log_(options.file.filename().string()),
-      spin_(AvailableCpus() > 1 ? options.spin : std::chrono::nanoseconds(0)) {}
+      spin_(AvailableCpus() > 1 ? options.spin : std::chrono::nanoseconds(0)) {
+  idle_.reserve(kMostIdleChannels);  // a call that ends cannot fail
+}
 
 Result<std::unique_ptr<WorkerLink>> WorkerLink::Start(const RemotePluginOptions& options) {
   std::unique_ptr<WorkerLink> link(new WorkerLink(options));
@@ -234,7 +236,7 @@ std::string WorkerLink::OwnFault() {
   return fault.empty() ? fault : fault + RefusedText(refused_calls());
 }
 
-void WorkerLink::Release(std::unique_ptr<Channel> channel, bool sound) {
+void WorkerLink::Release(std::unique_ptr<Channel> channel, bool sound) noexcept {
   const std::lock_guard lock(mutex_);
   std::erase(used_, channel.get());
   if (sound && !ended_ && condemned_.empty() && idle_.size() < kMostIdleChannels) idle_.push_back(std::move(channel));

@@ -57,7 +57,7 @@ class WorkerLink final : private SharedArenaUser {
   // What the worker may hold.
   WorkerMemory& memory() { return memory_; }
   // `sound`: another call may use it.
-  void Release(std::unique_ptr<Channel> channel, bool sound);
+  void Release(std::unique_ptr<Channel> channel, bool sound) noexcept;
   // Ends the worker because of what it did: "sent an invalid frame". Returns the fault as a sentence. `limit`: the one
   // of time that it has exceeded, of FaultLimits. [any-thread]
   std::string Condemn(std::string_view fault, std::string_view limit = {});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <new>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "support/failing_malloc.h"
 #include "support/process_state.hpp"
 #include "support/temp_folder.hpp"
+#include "support/waiting.hpp"
 
 namespace deputy {
 namespace {
@@ -81,7 +83,7 @@ TEST_P(LackOfMemory, R147_EveryAllocationMayFailAndTheNextAttemptSucceeds) {
   const long count = allocation_count();
   ASSERT_GT(count, 500) << "nothing is counted";
 
-  const ProcessState before = StateOfThisProcess();
+  ProcessState before = StateOfThisProcess();
   const size_t bytes = mallinfo2().uordblks;
   int failed = 0;
   for (long number = 0; number < count + 100; number += GetParam().stride) {
@@ -95,12 +97,14 @@ TEST_P(LackOfMemory, R147_EveryAllocationMayFailAndTheNextAttemptSucceeds) {
     const Result<std::vector<float>> next = Predict();
     ASSERT_TRUE(next.ok()) << "after allocation " << number << ": " << next.status().ToString();
     ASSERT_EQ(*next, *expected);
+    // A thread that was joined may be there for a while.
+    before.threads = std::min(before.threads, StateOfThisProcess().threads);
   }
   EXPECT_GT(failed, count / GetParam().stride / 4) << "few failures were failures";
 
+  EXPECT_TRUE(Eventually([&] { return StateOfThisProcess().threads == before.threads; }));
   const ProcessState after = StateOfThisProcess();
   EXPECT_EQ(after.descriptors, before.descriptors);
-  EXPECT_EQ(after.threads, before.threads);
   EXPECT_EQ(after.children, before.children);
   EXPECT_LE(mallinfo2().uordblks, bytes + (size_t{64} << 10)) << failed << " failures";
 }
@@ -108,7 +112,7 @@ TEST_P(LackOfMemory, R147_EveryAllocationMayFailAndTheNextAttemptSucceeds) {
 INSTANTIATE_TEST_SUITE_P(Delegates, LackOfMemory,
                          testing::Values(Case{"cpu", ".dpm", kCpu, 1}, Case{"onnx", ".onnx", kCpu, 1},
                                          Case{"in_process", ".dpm", kInProcess, 1},
-                                         Case{"in_worker", ".dpm", kInWorker, 7}),
+                                         Case{"in_worker", ".dpm", kInWorker, 3}),
                          [](const auto& one) { return one.param.name; });
 
 }  // namespace
