@@ -36,7 +36,6 @@ bool IsFinal(Reason reason) {
 }  // namespace
 
 Status Candidate::Prepare(const SearchSubject& subject, PlacementOptions options, const Execution& sample) {
-  const std::lock_guard lock(*subject.load_mutex);
   DEPUTY_ASSIGN_OR_RETURN(plan_, MakePlan(subject.graph, subject.delegates, std::move(options), subject.sources));
   DEPUTY_ASSIGN_OR_RETURN(execution_, Execution::Create(plan_, subject.fallback, {subject.arenas, nullptr}));
   DEPUTY_RETURN_IF_ERROR(BindTensors(sample));

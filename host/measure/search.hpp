@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,8 +32,7 @@ struct SearchSubject {
   PlacementOptions options;  // limits, rules and refusals that hold for every candidate
   PlanSources sources;       // without a sibling
   StepFallback* fallback = nullptr;
-  ArenaSource* arenas = nullptr;     // as of ExecutionMemory
-  std::mutex* load_mutex = nullptr;  // held while delegates compile
+  ArenaSource* arenas = nullptr;  // as of ExecutionMemory
 };
 
 struct SearchResult {

@@ -23,8 +23,7 @@ std::optional<DumpSettings> DumpSettingsOf(const Config& config);
 // The dump of one plan. [any-thread]
 class PlanDump {
  public:
-  // Writes the graph, the placement and the plan, as far as `settings` name them, into MODEL/plan_<number>. The
-  // engine's load_mutex is held.
+  // Writes the graph, the placement and the plan, as far as `settings` name them, into MODEL/plan_<number>.
   static Result<std::shared_ptr<PlanDump>> Write(const DumpSettings& settings, const std::string& model, size_t number,
                                                  const Plan& plan, const Engine& engine);
 

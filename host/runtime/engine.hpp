@@ -1,17 +1,19 @@
-// The opened delegates of a context, with the threads, the passes and the rules that they share.
+// The opened delegates of a context, with the threads, the passes and the rules that they share. Delegates take calls
+// from any thread: each has a lock of its own for those that may not overlap.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/machine_load.hpp"
+#include "base/mutex.hpp"
 #include "base/thread_pool.hpp"
 #include "config/config.hpp"
 #include "delegate/delegate.hpp"
@@ -74,7 +76,7 @@ struct Engine {
   // Of all that a measured placement depends on besides the model and its shapes; none: it is not kept.
   std::optional<Digest> placement_digest;
   std::optional<DumpSettings> dump;
-  size_t plans_dumped = 0;                        // of all models, which may have one name; under load_mutex
+  std::atomic<size_t> plans_dumped{0};            // of all models, which may have one name
   std::function<void(const Progress&)> progress;  // may be empty
   // The partition that is being compiled. [any-thread]
   struct Compiling {
@@ -82,34 +84,31 @@ struct Engine {
     size_t number = 0, count = 0, nodes = 0;
   };
   void SetCompiling(Compiling next) const {
-    const std::lock_guard lock(compiling_mutex_);
+    const MutexLock lock(mutex_);
     compiling_ = std::move(next);
   }
   Compiling compiling() const {
-    const std::lock_guard lock(compiling_mutex_);
+    const MutexLock lock(mutex_);
     return compiling_;
   }
   // Options that were set since the delegates were opened, by delegate and name. [any-thread]
   using SetOptions = std::map<std::pair<std::string, std::string>, std::string>;
   void KeepOption(const std::string& delegate, const std::string& option, const std::string& value) {
-    const std::lock_guard lock(options_mutex_);
+    const MutexLock lock(mutex_);
     options_[{delegate, option}] = value;
   }
   SetOptions set_options() const {
-    const std::lock_guard lock(options_mutex_);
+    const MutexLock lock(mutex_);
     return options_;
   }
   void Report(const Progress& stage) const {
     if (progress) progress(stage);
   }
-  // Held while delegates answer and compile, which they do for one caller at a time.
-  std::mutex load_mutex;
 
  private:
-  mutable std::mutex compiling_mutex_;
-  mutable Compiling compiling_;
-  mutable std::mutex options_mutex_;
-  SetOptions options_;
+  mutable Mutex mutex_;
+  mutable Compiling compiling_ DEPUTY_GUARDED_BY(mutex_);
+  SetOptions options_ DEPUTY_GUARDED_BY(mutex_);
 };
 
 // Of `passes: {...}`, with the kernels of the CPU.

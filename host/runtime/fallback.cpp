@@ -48,19 +48,19 @@ std::function<void(const CompileProgress&)> CompileReporter(const Engine& engine
 
 void IncidentLog::Add(size_t delegate, Incident incident) {
   if (RunIncidents* run = RunIncidents::Current()) run->Add(incident);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++counts_[delegate].failures;
   incidents_.push_back(std::move(incident));
   if (incidents_.size() > kIncidentsKept) incidents_.pop_front();
 }
 
 void IncidentLog::CountDemoted(size_t delegate, int change) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   counts_[delegate].demoted += change;
 }
 
 HealthReport IncidentLog::Report(const Engine& engine) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   HealthReport report;
   report.incidents.assign(incidents_.begin(), incidents_.end());
   for (size_t d = 0; d + 1 < engine.delegates.size(); ++d) {
@@ -86,7 +86,7 @@ ModelFallback::~ModelFallback() {
 
 Result<std::unique_ptr<Execution>> ModelFallback::CreateAlternative(const Plan& plan, const Step& step,
                                                                     const Status& why, const ExecutionMemory& memory) {
-  const std::lock_guard lock(engine_->load_mutex);
+  const MutexLock lock(mutex);
   std::shared_ptr<const Plan>& alternative = step.health->alternative;
   if (alternative == nullptr) {
     const Verdict verdict{Reason::kFailedAtRun, why.ok() ? "its device is not available" : why.ToString()};
@@ -107,7 +107,7 @@ void ModelFallback::Report(const Plan& plan, const Step& step, const Status& why
   std::string others;
   bool is_known = false;  // another session has reported it
   {
-    const std::lock_guard lock(engine_->load_mutex);
+    const MutexLock lock(mutex);
     others = DelegatesOf(*step.health->alternative);
     if (result.ok() && !IsDeviceFailure(why)) {
       is_known = !step.health->Demote();
@@ -162,7 +162,7 @@ Status ModelFallback::Verify(const StepRun& run, const CancellationToken& token)
   StepHealth& health = *run.step.health;
   engine_->Report({ProgressStage::kVerification, delegate, placed.spec.name, 0, 0, placed.spec.nodes.size()});
   Result<Verification> found =
-      Verifier(engine_->delegates, engine_->load_mutex).Verify(run, engine_->tolerances[placed.delegate], token);
+      Verifier(engine_->delegates, mutex).Verify(run, engine_->tolerances[placed.delegate], token);
   if (!found.ok()) return std::move(found).status();
   Log(LogLevel::kDebug, "{}: verified partition {} ({}) of {}: {}, largest difference {:.4g}", model_, placed.spec.name,
       Plural(placed.spec.nodes.size(), "node"), delegate, NameOf(found->outcome), found->max_difference);
@@ -185,7 +185,7 @@ Status ModelFallback::Verify(const StepRun& run, const CancellationToken& token)
   }
   if (health.MayVerify()) return status;
   run.plan.graph->DropPages();  // of weights that the CPU has read for the comparison
-  const std::lock_guard lock(engine_->load_mutex);
+  const MutexLock lock(mutex);
   health.reference = nullptr;
   return status;
 }
@@ -239,7 +239,7 @@ Status ModelFallback::ReplaceWrong(const StepRun& run, const Verification& found
 
   std::string others;
   {
-    const std::lock_guard lock(engine_->load_mutex);
+    const MutexLock lock(mutex);
     Result<std::shared_ptr<const Plan>> alternative =
         MakeAlternative(run.plan, run.step, refused, engine_->delegates, engine_->placement, Sources());
     if (!alternative.ok())

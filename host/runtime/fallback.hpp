@@ -6,11 +6,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "deputy/health.hpp"
 #include "execute/execution.hpp"
 #include "plan/make_plan.hpp"
@@ -57,9 +57,9 @@ class IncidentLog {
     uint64_t failures = 0;
     int demoted = 0;
   };
-  mutable std::mutex mutex_;
-  std::vector<Counts> counts_;  // per delegate
-  std::deque<Incident> incidents_;
+  mutable Mutex mutex_;
+  std::vector<Counts> counts_ DEPUTY_GUARDED_BY(mutex_);  // per delegate
+  std::deque<Incident> incidents_ DEPUTY_GUARDED_BY(mutex_);
 };
 
 // Answers the failures in all sessions of a model.
@@ -80,23 +80,26 @@ class ModelFallback final : public StepFallback {
   void set_digest(std::optional<Digest> digest) { digest_ = digest; }
   const std::optional<Digest>& digest() const { return digest_; }
 
-  // Keeps nodes of a new plan away from delegates that failed to run them at other shapes. False: there are none. The
-  // engine's lock is held.
-  bool Restrict(const Graph& graph, PlacementOptions& options) const;
+  // Keeps nodes of a new plan away from delegates that failed to run them at other shapes. False: there are none.
+  bool Restrict(const Graph& graph, PlacementOptions& options) const DEPUTY_REQUIRES(mutex);
+
+  // Of the model: held while its plans are looked up and made, and for StepHealth's plans of its steps. Not while they
+  // run. No other lock of a model is taken with it.
+  mutable Mutex mutex;
 
  private:
   PartitionVerdict VerdictOf(const StepRun& run, const Verification& found) const;
   Status ReplaceWrong(const StepRun& run, const Verification& found);
-  // Keeps the nodes away from the delegate in plans to come, for all shapes. The engine's lock is held.
-  void Demote(const Plan& plan, size_t delegate, const Refusals& refused);
+  // Keeps the nodes away from the delegate in plans to come, for all shapes.
+  void Demote(const Plan& plan, size_t delegate, const Refusals& refused) DEPUTY_REQUIRES(mutex);
 
   const std::string model_;
   const std::shared_ptr<Engine> engine_;
   std::optional<Digest> digest_;
   // By delegate: the first outputs of nodes that it must not have any more, which identify these at all shapes, and the
-  // reason. The engine's lock guards it.
-  std::map<size_t, std::map<std::string, Verdict>> demoted_;
-  std::vector<size_t> demoted_partitions_;  // the delegate of each
+  // reason.
+  std::map<size_t, std::map<std::string, Verdict>> demoted_ DEPUTY_GUARDED_BY(mutex);
+  std::vector<size_t> demoted_partitions_ DEPUTY_GUARDED_BY(mutex);  // the delegate of each
 };
 
 }  // namespace deputy::host

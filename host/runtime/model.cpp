@@ -223,15 +223,12 @@ Result<PlacementReport> Model::Placement() const {
 Result<PlacementReport> Model::Placement(const std::vector<Shape>& shapes) const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
   DEPUTY_ASSIGN_OR_RETURN(const State::ShapedPlan planned, state_->PlanFor(shapes));
-  // Delegates are queried for their options, by one caller at a time.
-  const std::lock_guard lock(state_->engine->load_mutex);
   return host::MakeReport(*planned.plan, *state_->engine);
 }
 
 Result<PlacedGraph> Model::PlacementWithGraph(const std::vector<Shape>& shapes) const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
   DEPUTY_ASSIGN_OR_RETURN(const State::ShapedPlan planned, state_->PlanFor(shapes));
-  const std::lock_guard lock(state_->engine->load_mutex);
   return host::MakeReportWithGraph(*planned.plan, *state_->engine);
 }
 

@@ -59,7 +59,10 @@ std::string Model::State::ForShapes(std::span<const Shape> shapes) const {
 
 Status Model::State::Prepare(host::Graph imported) {
   fallback = std::make_unique<host::ModelFallback>(log_name(), engine);
-  if (!engine->node_globs.empty()) imported_names_ = host::NamesOfNodes(imported, false);
+  if (!engine->node_globs.empty()) {
+    const host::MutexLock lock(fallback->mutex);
+    imported_names_ = host::NamesOfNodes(imported, false);
+  }
   const bool is_static = HasStaticInputs(imported);
   host::Graph passed = is_static ? std::move(imported) : imported;
   engine->Report({ProgressStage::kPasses, {}, name, 0, 0, passed.nodes.size()});
@@ -181,7 +184,7 @@ Model::State::ShapedPlan* Model::State::FindPlan(std::span<const Shape> shapes) 
 Result<Model::State::ShapedPlan> Model::State::PlanFor(std::span<const Shape> shapes) {
   const host::ModelScope working(identity);
   DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
-  std::lock_guard lock(engine->load_mutex);
+  const host::MutexLock lock(fallback->mutex);
   if (const ShapedPlan* known = FindPlan(shapes)) return *known;
   DEPUTY_ASSIGN_OR_RETURN(ShapedPlan made, MakePlanFor(shapes));
   plans_.push_front(std::move(made));
@@ -233,7 +236,7 @@ void Model::State::Measure(host::PlacementMeasurement& measurement, std::span<co
   }
   if (measurement.begun.exchange(true)) return;
   const std::vector<host::SlowerNodes> before = [&] {
-    const std::lock_guard lock(engine->load_mutex);
+    const host::MutexLock lock(fallback->mutex);
     return DecisionFor(shapes).value_or(host::PlacementDecision()).slower;
   }();
   const Result<host::SearchResult> found = Search(shapes, sample, settings, token);
@@ -278,9 +281,8 @@ Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, c
   subject.sources = fallback->Sources();
   subject.fallback = fallback.get();
   subject.arenas = engine->arenas.get();
-  subject.load_mutex = &engine->load_mutex;
   {
-    const std::lock_guard lock(engine->load_mutex);
+    const host::MutexLock lock(fallback->mutex);
     (void)fallback->Restrict(*subject.graph, subject.options);
   }
   // Candidates are compiled by the hundred: they alone are stages.
@@ -295,7 +297,7 @@ Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, c
   Result<host::SearchResult> searched = host::SearchPlacement(subject, sample, reported, token);
   graph->DropPages();  // of weights that delegates have packed and the CPU has read for candidates
   DEPUTY_ASSIGN_OR_RETURN(host::SearchResult found, std::move(searched));
-  const std::lock_guard lock(engine->load_mutex);
+  const host::MutexLock lock(fallback->mutex);
   const std::optional<host::PlacementDecision> before = DecisionFor(shapes);
   found.decision = host::MoreCertain(before, std::move(found.decision));
   KeepDecision({shapes.begin(), shapes.end()}, found.decision);
@@ -326,6 +328,7 @@ void Model::State::ReadPlacements() {
   Result<host::Placements> read =
       host::ReadPlacementFile(host::PlacementFileOf(path), *digest, host::NamesOf(engine->delegates));
   if (read.ok()) {
+    const host::MutexLock lock(fallback->mutex);
     decisions_ = std::move(read).value();
   } else if (read.status().code() != StatusCode::kNotFound) {
     host::Log(host::LogLevel::kWarning, "{}; the placement file is not used", read.status().ToString());
@@ -341,7 +344,7 @@ void Model::State::ReportUnreadPlacements() const {
 }
 
 Result<std::string> Model::State::PlacementsText() const {
-  const std::lock_guard lock(engine->load_mutex);
+  const host::MutexLock lock(fallback->mutex);
   const std::optional<host::Digest>& digest = fallback->digest();
   if (decisions_.empty() || !digest)
     return Error(StatusCode::kFailedPrecondition, "no placement was measured").At(name);

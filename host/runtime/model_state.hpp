@@ -89,29 +89,33 @@ struct Model::State {
   void ReportUnreadPlacements() const;
   // As the text of a placement file. kFailedPrecondition: nothing was decided.
   Result<std::string> PlacementsText() const;
-  // Drops the oldest decision that was not read from the placement file, where there are many. The engine's lock is
-  // held.
-  void KeepDecision(const std::vector<Shape>& shapes, const host::PlacementDecision& decision);
-  const host::Placements& decisions() const { return decisions_; }
+  // Drops the oldest decision that was not read from the placement file, where there are many.
+  void KeepDecision(const std::vector<Shape>& shapes, const host::PlacementDecision& decision)
+      DEPUTY_REQUIRES(fallback->mutex);
+  const host::Placements& decisions() const DEPUTY_REQUIRES(fallback->mutex) { return decisions_; }
 
  private:
   // Once for a model: a warning for each rule that matches no node of the graph after the passes.
-  void CheckNodeGlobs(const host::Graph& shaped);
-  ShapedPlan* FindPlan(std::span<const Shape> shapes);
-  Result<ShapedPlan> MakePlanFor(std::span<const Shape> shapes);
+  void CheckNodeGlobs(const host::Graph& shaped) DEPUTY_REQUIRES(fallback->mutex);
+  ShapedPlan* FindPlan(std::span<const Shape> shapes) DEPUTY_REQUIRES(fallback->mutex);
+  Result<ShapedPlan> MakePlanFor(std::span<const Shape> shapes) DEPUTY_REQUIRES(fallback->mutex);
   // The key of the decision for these shapes in the store; none: it is not kept.
   std::optional<host::Digest> DecisionKey(std::span<const Shape> shapes) const;
-  // The decision that plans for these shapes follow; none: there is no decision yet. The engine's lock is held.
-  std::optional<host::PlacementDecision> DecisionFor(std::span<const Shape> shapes) const;
+  // The decision that plans for these shapes follow; none: there is no decision yet.
+  std::optional<host::PlacementDecision> DecisionFor(std::span<const Shape> shapes) const
+      DEPUTY_REQUIRES(fallback->mutex);
   bool LooksQuiet(host::PlacementMeasurement& measurement) const;
-  std::optional<host::PlacementDecision> FindDecision(const host::Graph& graph, std::span<const Shape> shapes);
+  std::optional<host::PlacementDecision> FindDecision(const host::Graph& graph, std::span<const Shape> shapes)
+      DEPUTY_REQUIRES(fallback->mutex);
 
-  std::list<ShapedPlan> plans_;         // latest first
-  std::vector<std::string> summaries_;  // that the log has
-  host::Placements decisions_;
-  std::deque<std::vector<Shape>> decided_;  // the shapes of those that were measured or stored, the oldest first
-  bool globs_checked_ = false;
-  std::vector<std::string> imported_names_;  // of nodes before the passes; only until the rules are checked
+  std::list<ShapedPlan> plans_ DEPUTY_GUARDED_BY(fallback->mutex);         // latest first
+  std::vector<std::string> summaries_ DEPUTY_GUARDED_BY(fallback->mutex);  // that the log has
+  host::Placements decisions_ DEPUTY_GUARDED_BY(fallback->mutex);
+  // The shapes of those that were measured or stored, the oldest first.
+  std::deque<std::vector<Shape>> decided_ DEPUTY_GUARDED_BY(fallback->mutex);
+  bool globs_checked_ DEPUTY_GUARDED_BY(fallback->mutex) = false;
+  // Of nodes before the passes; only until the rules are checked.
+  std::vector<std::string> imported_names_ DEPUTY_GUARDED_BY(fallback->mutex);
 };
 
 }  // namespace deputy

@@ -185,7 +185,7 @@ Status Session::State::Prepare(std::vector<Shape> wanted) {
     limit = std::make_shared<host::MemoryBudget>(bytes);
   DEPUTY_RETURN_IF_ERROR(host::TakeOutputs(*planned.plan, limit.get()).At(model->name));
   Result<std::unique_ptr<Execution>> made = [&] {
-    std::lock_guard lock(model->engine->load_mutex);
+    const host::MutexLock lock(model->fallback->mutex);
     return Execution::Create(std::move(planned.plan), model->fallback.get(), {model->engine->arenas.get(), limit});
   }();
   if (!made.ok()) return std::move(made).status().At(model->name);
@@ -346,7 +346,6 @@ void Session::State::CountTime(uint64_t total_ns) {
 }
 
 std::vector<uint64_t> Session::State::BusyTimes() const {
-  const std::lock_guard lock(model->engine->load_mutex);
   std::vector<uint64_t> times;
   for (const std::shared_ptr<host::Delegate>& delegate : model->engine->delegates) {
     const Result<host::DeviceState> state = delegate->device_state();
@@ -503,14 +502,12 @@ const RunStatistics& Session::statistics() const {
 Result<PlacementReport> Session::Placement() const {
   if (state_ == nullptr || state_->execution == nullptr)
     return Error(StatusCode::kFailedPrecondition, "no shapes yet: call Predict or Resize first");
-  const std::lock_guard lock(state_->model->engine->load_mutex);
   return host::MakeReport(state_->execution->plan(), *state_->model->engine);
 }
 
 Result<PlacementReport> Session::DelegateShares() const {
   if (state_ == nullptr || state_->execution == nullptr)
     return Error(StatusCode::kFailedPrecondition, "no shapes yet: call Predict or Resize first");
-  const std::lock_guard lock(state_->model->engine->load_mutex);
   return host::MakeShares(state_->execution->plan(), *state_->model->engine);
 }
 

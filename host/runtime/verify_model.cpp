@@ -36,7 +36,8 @@ VerificationResult ResultOf(VerifyOutcome outcome) {
 // Verifies every run of a step, collects the results, and gives the steps behind it the expected values.
 class Collector final : public StepFallback {
  public:
-  Collector(Engine& engine, const VerifyOptions& options) : engine_(engine), options_(options) {}
+  Collector(Engine& engine, Mutex& model_mutex, const VerifyOptions& options)
+      : engine_(engine), model_mutex_(model_mutex), options_(options) {}
 
   Result<std::unique_ptr<Execution>> CreateAlternative(const Plan&, const Step&, const Status& why,
                                                        const ExecutionMemory&) override {
@@ -49,7 +50,7 @@ class Collector final : public StepFallback {
     engine_.Report({ProgressStage::kVerification, run.plan.delegate_names[placed.delegate], placed.spec.name, 0, 0,
                     placed.spec.nodes.size()});
     DEPUTY_ASSIGN_OR_RETURN(const Verification found,
-                            Verifier(engine_.delegates, engine_.load_mutex)
+                            Verifier(engine_.delegates, model_mutex_)
                                 .Verify(run, ToleranceOf(placed.delegate), token, !options_.folder.empty()));
     PartitionVerification report;
     report.delegate = run.plan.delegate_names[placed.delegate];
@@ -121,6 +122,7 @@ class Collector final : public StepFallback {
   }
 
   Engine& engine_;
+  Mutex& model_mutex_;
   const VerifyOptions& options_;
   std::vector<PartitionVerification> reports_;
 };
@@ -176,19 +178,16 @@ Result<std::vector<PartitionVerification>> Model::Verify(const std::vector<Tenso
   host::Engine& engine = *state_->engine;
   // The limits are those of a session, for each delegate anew.
   const host::SessionLimits& limits = engine.limits;
-  host::Collector collector(engine, options);
+  host::Collector collector(engine, state_->fallback->mutex, options);
   for (size_t d = 0; d + 1 < engine.delegates.size(); ++d) {
     if (engine.delegates[d]->runs_custom_operators_only()) continue;
     std::shared_ptr<host::MemoryBudget> budget;
     if (limits.memory_bytes != 0) budget = std::make_shared<host::MemoryBudget>(limits.memory_bytes);
     host::LoopSteps loop_steps{limits.loop_steps == 0 ? UINT64_MAX : limits.loop_steps};
-    std::unique_ptr<host::Execution> execution;
-    {
-      const std::lock_guard lock(engine.load_mutex);
-      DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const host::Plan> plan, host::PlanWith(d, graph, engine, state_->name));
-      DEPUTY_RETURN_IF_ERROR(host::TakeOutputs(*plan, budget.get()).At(state_->name));
-      DEPUTY_ASSIGN_OR_RETURN(execution, host::Execution::Create(std::move(plan), &collector, {nullptr, budget}));
-    }
+    DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const host::Plan> plan, host::PlanWith(d, graph, engine, state_->name));
+    DEPUTY_RETURN_IF_ERROR(host::TakeOutputs(*plan, budget.get()).At(state_->name));
+    DEPUTY_ASSIGN_OR_RETURN(const std::unique_ptr<host::Execution> execution,
+                            host::Execution::Create(std::move(plan), &collector, {nullptr, budget}));
     host::HeldStates states;
     DEPUTY_RETURN_IF_ERROR(states.Begin(*state_->graph));
     DEPUTY_RETURN_IF_ERROR(states.Attach(execution->plan()));

@@ -49,7 +49,7 @@ class Verifier::StepVerification {
   StepVerification(Verifier& verifier, const StepRun& run, const ToleranceSettings& settings,
                    const CancellationToken& token, bool with_parts)
       : delegates_(verifier.delegates_),
-        load_mutex_(verifier.load_mutex_),
+        model_mutex_(verifier.model_mutex_),
         run_(run),
         graph_(*run.plan.graph),
         placed_(run.plan.placement.partitions[run.step.partition]),
@@ -111,7 +111,7 @@ class Verifier::StepVerification {
   }
 
   Result<std::unique_ptr<Execution>> Reference() {
-    const std::lock_guard lock(load_mutex_);
+    const MutexLock lock(model_mutex_);
     std::shared_ptr<const Plan>& plan = run_.step.health->reference;
     if (plan == nullptr) {
       DEPUTY_ASSIGN_OR_RETURN(plan, MakeReference(run_.plan, run_.step, delegates_));
@@ -121,7 +121,6 @@ class Verifier::StepVerification {
 
   template <size_t kCount = 1>
   Result<std::array<std::unique_ptr<Execution>, kCount>> ExecutionsOf(Graph graph, size_t delegate) {
-    const std::lock_guard lock(load_mutex_);
     DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const Plan> plan,
                             MakePlanWithOnly(std::make_shared<const Graph>(std::move(graph)), delegate, delegates_));
     std::array<std::unique_ptr<Execution>, kCount> executions;
@@ -323,7 +322,7 @@ class Verifier::StepVerification {
   }
 
   const std::span<const std::shared_ptr<Delegate>> delegates_;
-  std::mutex& load_mutex_;
+  Mutex& model_mutex_;
   const StepRun& run_;
   const Graph& graph_;
   const PlacedPartition& placed_;

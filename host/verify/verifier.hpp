@@ -3,12 +3,12 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "deputy/compare.hpp"
 #include "execute/execution.hpp"
 #include "graph/graph.hpp"
@@ -47,9 +47,9 @@ Status TakeExpected(const StepRun& run, const Verification& found);
 
 class Verifier {
  public:
-  // `load_mutex` is held while delegates compile. Both must outlive the verifier.
-  Verifier(std::span<const std::shared_ptr<Delegate>> delegates, std::mutex& load_mutex)
-      : delegates_(delegates), load_mutex_(load_mutex) {}
+  // `model_mutex` guards the plans of StepHealth. Both must outlive the verifier.
+  Verifier(std::span<const std::shared_ptr<Delegate>> delegates, Mutex& model_mutex)
+      : delegates_(delegates), model_mutex_(model_mutex) {}
 
   // Inputs that the delegate has changed are restored. A deadline does not end a verification, which would otherwise
   // begin again in every run; the only error is that of a cancelled run. `with_parts` fills the parts. [any-thread]
@@ -60,7 +60,7 @@ class Verifier {
   class StepVerification;
 
   const std::span<const std::shared_ptr<Delegate>> delegates_;
-  std::mutex& load_mutex_;
+  Mutex& model_mutex_;
 };
 
 }  // namespace deputy::host

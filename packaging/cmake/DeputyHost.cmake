@@ -18,7 +18,8 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/archive)
 # GCC 12 reports the empty half of a std::optional as an uninitialized variable (gcc.gnu.org/PR80635), and takes the
 # sources of a batch for headers, in which types of an unnamed namespace would be a mistake.
 set(DEPUTY_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
-                    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized> $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+                    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized> $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>
+                    $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
 if(DEPUTY_SANITIZE)
   # Null pointers and foreign objects fault by themselves or under AddressSanitizer; these checks take long to compile.
   set(DEPUTY_SANITIZER_OPTIONS -fsanitize=${DEPUTY_SANITIZE} -fno-sanitize=null,object-size,vptr

@@ -3,7 +3,8 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <mutex>
+#include <chrono>
+#include <memory>
 #include <thread>
 
 #include "samples/mindspore_tutorial/tutorial_delegate.hpp"
@@ -77,6 +78,45 @@ TEST(SharedContext, ContextsWithLevelsOfTheirOwnAreOpenedAtOnce) {
     ASSERT_TRUE(model.Build(DEPUTY_TEST_DIGITS, context).ok());
     EXPECT_EQ(Answers(model).size(), 20u);
   });
+}
+
+// Takes nothing, and from `waits` on does so only when it is released.
+class WaitingDelegate final : public sdk::Delegate {
+ public:
+  sdk::Status Init() override { return sdk::kSuccess; }
+  sdk::Status Build(sdk::DelegateModel*) override {
+    begun = waits.load();
+    if (waits) {
+      EXPECT_TRUE(Eventually([&] { return released.load(); }));
+    }
+    return sdk::kSuccess;
+  }
+  std::atomic<bool> waits{false}, begun{false}, released{false};
+};
+
+TEST(SharedContext, ACompileDelaysNoRunOfAnotherModel) {
+  const auto delegate = std::make_shared<WaitingDelegate>();
+  Context context = *Context::FromYamlText("t.yaml", "version: 1\n");
+  context.AddDelegate(delegate);
+  Model model, other;
+  ASSERT_TRUE(model.Build(DEPUTY_TEST_DIGITS, context).ok());
+  Result<Session> session = model.CreateSession();
+  ASSERT_TRUE(session.ok());
+  const std::vector<float> expected = Answer(*session, Pictures(2));
+  delegate->waits = true;
+  std::thread building([&] { EXPECT_TRUE(other.Build(DEPUTY_TEST_MODELS "/relu.onnx", context).ok()); });
+  EXPECT_TRUE(Eventually([&] { return delegate->begun.load(); }));
+  std::atomic<bool> ended{false};
+  std::thread running([&] {
+    session->EnableProfiling(true);
+    EXPECT_EQ(Answer(*session, Pictures(2)), expected);
+    EXPECT_EQ(Answers(model), expected);  // in a session of its own
+    ended = true;
+  });
+  EXPECT_TRUE(Eventually([&] { return ended.load(); }, std::chrono::seconds(20)));
+  delegate->released = true;
+  running.join();
+  building.join();
 }
 
 // What the sink refers to may be destroyed as soon as SetLogSink has returned, which waits for the call of the sink.

@@ -44,7 +44,8 @@ Result<std::unique_ptr<Delegate>> DelegateProxy::Open(std::shared_ptr<LoadedPlug
 }
 
 DelegateProxy::~DelegateProxy() {
-  while (!claims_.empty()) ReleaseClaim(claims_.begin()->first);
+  const MutexLock lock(claims_mutex_);
+  for (const auto& [claim, shown] : claims_) CallRelease(claim);
 }
 
 bool DelegateProxy::takes_dynamic_shapes() const {
@@ -74,6 +75,7 @@ Result<std::vector<PartitionSpec>> DelegateProxy::Propose(const GraphView& view)
   if (propose_ == nullptr) return std::vector<PartitionSpec>();
   const auto graph = std::make_shared<const deputy_graph>(GraphForm::Of(view), opened_->handle_tracker(),
                                                           opened_->streams_constants());
+  const MutexLock lock(claims_mutex_);
   std::set<void*> held;
   for (const auto& [handle, shown] : claims_) held.insert(handle);
   ClaimCollector collector(view, std::move(held));
@@ -93,18 +95,27 @@ Result<std::vector<PartitionSpec>> DelegateProxy::Propose(const GraphView& view)
     status = Status(StatusCode::kResourceExhausted, "lacks memory");
   }
   if (status.ok()) return claims;
-  for (const PartitionSpec& claim : std::span(claims).first(kept)) ReleaseClaim(claim.claim);
-  for (const PartitionSpec& claim : std::span(claims).subspan(kept))
+  for (const PartitionSpec& claim : claims) {
     if (claim.claim != nullptr) CallRelease(claim.claim);
+    claims_.erase(claim.claim);
+  }
   return status;
+}
+
+DelegateProxy::ShownGraph DelegateProxy::ShownWith(void* claim) {
+  const MutexLock lock(claims_mutex_);
+  const auto found = claims_.find(claim);
+  return found == claims_.end() ? nullptr : found->second;
+}
+
+bool DelegateProxy::TakeClaim(void* claim) {
+  const MutexLock lock(claims_mutex_);
+  return claims_.erase(claim) != 0;
 }
 
 void DelegateProxy::ReleaseClaim(void* claim) {
   // Once only, even if the caller releases it again.
-  const auto found = claims_.find(claim);
-  if (found == claims_.end()) return;
-  CallRelease(claim);
-  claims_.erase(found);
+  if (TakeClaim(claim)) CallRelease(claim);
 }
 
 void DelegateProxy::CallRelease(void* claim) {
@@ -140,16 +151,15 @@ Result<std::shared_ptr<const Executable>> DelegateProxy::Compile(const GraphView
                                                                  const PartitionSpec& partition) {
   auto graph = std::make_shared<const deputy_graph>(GraphForm::Of(view), opened_->handle_tracker(),
                                                     opened_->streams_constants());
-  const auto claim = partition.claim == nullptr ? claims_.end() : claims_.find(partition.claim);
-  if (partition.claim != nullptr && claim == claims_.end())
+  const ShownGraph shown = ShownWith(partition.claim);
+  if (partition.claim != nullptr && shown == nullptr)
     return Error(StatusCode::kInternal, "the claim to compile does not exist").At(opened_->plugin().label());
   const CompileCall call(*opened_, *graph, partition);
-  const auto proxy =
-      std::make_shared<ExecutableProxy>(opened_, graph, claim == claims_.end() ? nullptr : claim->second, partition);
+  const auto proxy = std::make_shared<ExecutableProxy>(opened_, graph, shown, partition);
   const auto compile = [&](deputy_executable** to) {
     return opened_->table().compile(opened_->instance(), call.args(), to);
   };
-  if (claim != claims_.end()) claims_.erase(claim);
+  (void)TakeClaim(partition.claim);  // consumed from here on, also by a failure
   DEPUTY_RETURN_IF_ERROR(
       opened_->CallLoading("compile", graph.get(), [&] { return MakeOwn(proxy->own(), compile); }, {proxy->place()}));
   if (proxy->handle() == nullptr) return opened_->Fault("compile", "it succeeded without an executable");

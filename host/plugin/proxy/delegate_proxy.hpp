@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "delegate/delegate.hpp"
 #include "deputy/abi/ext/device_control.h"
 #include "deputy/abi/ext/estimate.h"
@@ -19,7 +20,7 @@
 
 namespace deputy::host {
 
-// The graph of a view must live as long as the executables compiled from it. [load-time]
+// The graph of a view must live as long as the executables compiled from it. [any-thread]
 class DelegateProxy final : public Delegate {
  public:
   static Result<std::unique_ptr<Delegate>> Open(std::shared_ptr<LoadedPlugin> plugin, const OpenRequest& request);
@@ -54,7 +55,13 @@ class DelegateProxy final : public Delegate {
   bool keeps_partitions() const override { return opened_->resize() != nullptr; }
 
  private:
+  using ShownGraph = std::shared_ptr<const deputy_graph>;
+
   void CallRelease(void* claim);
+  // The graph that the propose of a waiting claim was shown; null: it does not wait.
+  ShownGraph ShownWith(void* claim);
+  // Whether the claim has waited. It does not any more.
+  bool TakeClaim(void* claim);
 
   DelegateProxy(std::shared_ptr<OpenedDelegate> opened, std::string id);
 
@@ -68,7 +75,8 @@ class DelegateProxy final : public Delegate {
   const deputy_ext_device_control* device_control_;
   std::shared_ptr<const OwnOperatorTable> own_operators_;
   // Claims that wait for Compile or ReleaseClaim, with the graph that their propose was shown.
-  std::map<void*, std::shared_ptr<const deputy_graph>> claims_;
+  Mutex claims_mutex_;  // also of a call of propose, which may return none of them
+  std::map<void*, ShownGraph> claims_ DEPUTY_GUARDED_BY(claims_mutex_);
 };
 
 }  // namespace deputy::host

@@ -35,7 +35,6 @@ class SearchTest : public testing::Test {
     subject_.graph = std::make_shared<const Graph>(graph_.graph);
     subject_.delegates = delegates_;
     subject_.options.delegates.resize(delegates_.size());
-    subject_.load_mutex = &mutex_;
     plan_ = *MakePlan(subject_.graph, delegates_, subject_.options);
     sample_ = *Execution::Create(plan_);
     for (const ValueId id : plan_->graph->inputs) sample_->Bind(id, input_.data());
@@ -60,7 +59,6 @@ class SearchTest : public testing::Test {
   SearchSubject subject_;
   SearchSettings settings_;
   CancellationToken token_;
-  std::mutex mutex_;
   double others_ = 0;
   std::array<float, 16> input_{};
   std::shared_ptr<const Plan> plan_;

@@ -71,6 +71,8 @@ TEST_F(ModelStateTest, TheMostRecentlyUsedPlansAreKept) {
 }
 
 TEST_F(ModelStateTest, R174_DecisionsAreBounded) {
+  ASSERT_TRUE(Prepare(OneNode("Relu", kRows)).ok());
+  const MutexLock lock(state_->fallback->mutex);
   const auto keep = [&](int64_t rows) { state_->KeepDecision({{rows, 3}}, {}); };
   for (int64_t rows = 0; rows < 5000; ++rows) keep(rows);
   const size_t kept = state_->decisions().size();

@@ -1,0 +1,43 @@
+// A mutex whose use clang checks where the compiler is clang (-Wthread-safety): a member says which mutex guards it, a
+// function which one its caller holds.
+#pragma once
+
+#include <mutex>
+
+#if defined(__clang__)
+#define DEPUTY_THREAD_SAFETY(attribute) __attribute__((attribute))
+#else
+#define DEPUTY_THREAD_SAFETY(attribute)
+#endif
+
+#define DEPUTY_GUARDED_BY(mutex) DEPUTY_THREAD_SAFETY(guarded_by(mutex))
+#define DEPUTY_REQUIRES(mutex) DEPUTY_THREAD_SAFETY(requires_capability(mutex))
+
+namespace deputy::host {
+
+class DEPUTY_THREAD_SAFETY(capability("mutex")) Mutex {
+ public:
+  Mutex() = default;
+  Mutex(const Mutex&) = delete;
+  Mutex& operator=(const Mutex&) = delete;
+
+  void lock() DEPUTY_THREAD_SAFETY(acquire_capability()) { mutex_.lock(); }
+  void unlock() DEPUTY_THREAD_SAFETY(release_capability()) { mutex_.unlock(); }
+
+ private:
+  std::mutex mutex_;
+};
+
+// std::lock_guard<Mutex>, which clang does not know.
+class DEPUTY_THREAD_SAFETY(scoped_lockable) MutexLock {
+ public:
+  explicit MutexLock(Mutex& mutex) DEPUTY_THREAD_SAFETY(acquire_capability(mutex)) : mutex_(mutex) { mutex_.lock(); }
+  ~MutexLock() DEPUTY_THREAD_SAFETY(release_capability()) { mutex_.unlock(); }
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+}  // namespace deputy::host
