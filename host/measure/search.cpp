@@ -84,22 +84,20 @@ class PlacementSearch {
     std::optional<Refused> mixed = EachWhereItIsFastest(*by_order, cpu);
     base_ = std::move(*fastest);
     best_ = base_.get();
-    if (found != faster.end()) order_ = std::move(first.front());
     first.clear();
     if (mixed) Try("each partition where it is fastest", *std::move(mixed));
     TryParts();
     Confirm();
     if (token_.Due()) return token_.Check();
     result.best_ns = static_cast<uint64_t>(static_cast<double>(result.best_ns) * ratio_);
-    if (!best_->is_the_order() && !IsSure(result)) {
-      best_ = order_ != nullptr ? order_.get() : base_.get();
-      result.best_ns = result.order_ns;
-      kept_ = true;
-    }
+    others_ = settings_.share_of_others ? settings_.share_of_others() : load_.ShareOfOthers().value_or(0);
+    result.decision.disturbance = std::max(others_, spread_ / 4);
+    const bool stays = !best_->is_the_order() && !IsSure(result);
+    if (stays) result.best_ns = result.order_ns;
     result.candidates = tried_;
     result.complete = !ended_;
     result.costs = std::move(costs_);
-    Describe(result);
+    Describe(result, stays);
     return result;
   }
 
@@ -374,43 +372,38 @@ class PlacementSearch {
   }
 
   // Beside other work a change of the order must gain more than that may have cost, unless every gain counts: a wrong
-  // one makes all later runs slower. Where others take a share of the processors, they slow down one of two alike
-  // placements by about that share, or twice; it is known to be 24 times for threads that wait for each other.
+  // one makes all later runs slower. Others that take a share of the processors slow down one of two alike placements
+  // by about that share, or twice; by 24 times were threads that waited for each other.
   bool IsSure(const SearchResult& result) const {
     constexpr double kLeastLeft = 0.2;
-    const double disturbance = std::max(ShareOfOthers(), spread_ / 4), left = std::max(1 - disturbance, kLeastLeft);
+    const double disturbance = result.decision.disturbance, left = std::max(1 - disturbance, kLeastLeft);
     return settings_.margin == 0 || disturbance <= kMostDisturbance ||
            static_cast<double>(result.best_ns) < left * left * static_cast<double>(result.order_ns);
   }
 
-  double ShareOfOthers() const {
-    return settings_.share_of_others ? settings_.share_of_others() : load_.ShareOfOthers().value_or(0);
-  }
-
-  // The nodes that changed their owner, with the times, and the decision in words.
-  void Describe(SearchResult& result) const {
-    const std::string time = fmt::format("{}, {} as ordered", TimeText(result.best_ns), TimeText(result.order_ns));
-    for (const auto& [delegate, numbers] : best_->refused()) {
-      std::vector<uint32_t> owned;
-      for (const uint32_t number : numbers) owned.push_back(number);
-      if (!owned.empty()) result.decision.slower.push_back({delegate, std::move(owned), "a run takes " + time});
+  // The nodes that changed their owner, with the times, and the decision in words. `stays`: the order, although it is
+  // not the fastest.
+  void Describe(SearchResult& result, bool stays) const {
+    const auto share_of = [&](uint64_t ns) { return static_cast<double>(result.best_ns) / static_cast<double>(ns); };
+    std::string text = "the order stays";
+    bool is_cpu_alone = false;  // the order is not, where anything else was tried
+    if (!stays) {
+      const std::string time = fmt::format("{}, {} as ordered", TimeText(result.best_ns), TimeText(result.order_ns));
+      for (const auto& [delegate, numbers] : best_->refused())
+        if (!numbers.empty())
+          result.decision.slower.push_back({delegate, {numbers.begin(), numbers.end()}, "a run takes " + time});
+      text = best_->is_the_order() ? "the order is the fastest" : best_->name();
+      is_cpu_alone = std::all_of(best_->owners().begin(), best_->owners().end(),
+                                 [&](uint32_t owner) { return owner + 1 == subject_.delegates.size(); });
     }
-    std::string text = kept_ ? "the order stays" : best_->is_the_order() ? "the order is the fastest" : best_->name();
-    const bool is_cpu_alone = std::all_of(best_->owners().begin(), best_->owners().end(),
-                                          [&](uint32_t owner) { return owner + 1 == subject_.delegates.size(); });
     if (result.cpu_ns != 0 && result.best_ns != 0 && !is_cpu_alone)
-      text += fmt::format(", {:.2f} of the CPU's time",
-                          static_cast<double>(result.best_ns) / static_cast<double>(result.cpu_ns));
-    if (!best_->is_the_order())
-      text += fmt::format(", {:.2f} of the order's",
-                          static_cast<double>(result.best_ns) / static_cast<double>(result.order_ns));
-    const double others = ShareOfOthers();
+      text += fmt::format(", {:.2f} of the CPU's time", share_of(result.cpu_ns));
+    if (!stays && !best_->is_the_order()) text += fmt::format(", {:.2f} of the order's", share_of(result.order_ns));
     std::string ended = ended_ ? ", ended by the budget" : "";
-    if (others > kMostDisturbance)
-      ended += fmt::format(", unsure: other processes took {:.0f} % of the processors", 100 * others);
+    if (others_ > kMostDisturbance)
+      ended += fmt::format(", unsure: other processes took {:.0f} % of the processors", 100 * others_);
     else if (spread_ / 4 > kMostDisturbance)
       ended += fmt::format(", unsure: times varied by {:.0f} %", 100 * spread_);
-    result.decision.disturbance = std::max(others, spread_ / 4);
     result.decision.unsure_searches = result.decision.disturbance > kMostDisturbance ? 1 : 0;
     result.decision.summary = fmt::format("{} ({}{})", text, Plural(tried_, "candidate"), ended);
   }
@@ -421,13 +414,13 @@ class PlacementSearch {
   const CancellationToken& token_;
   const uint64_t start_;
   const LoadMeter load_;
+  double others_ = 0;  // the share of the processors that other processes took
   double spread_ = 0;  // of the first candidates, and of the two that are confirmed
-  // The fastest one of the first candidates; the order, if that is another one; a changed one that is faster; the best.
-  std::unique_ptr<Candidate> base_, order_, changed_;
+  // The fastest one of the first candidates; a changed one that is faster; the best of the two.
+  std::unique_ptr<Candidate> base_, changed_;
   Candidate* best_ = nullptr;
   bool confirming_ = false;
-  bool kept_ = false;  // the order, because a change of it is not sure
-  double ratio_ = 1;   // of the time of the best one to that of the first
+  double ratio_ = 1;  // of the time of the best one to that of the first
   std::set<std::vector<uint32_t>> placements_;
   CostTable costs_;
   size_t tried_ = 0;

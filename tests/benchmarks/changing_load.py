@@ -56,7 +56,6 @@ class Bench:
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         return json.loads(done.stdout)["latency_ns"]["p50"]
 
-
     def turn(self, fixed):
         times = {name: self.median_ns(0.4, *arguments) for name, arguments in fixed.items()}
         return {"measured": self.median_ns(0.4), **times}

@@ -119,8 +119,8 @@ def measure(workshop, workload, names, threads, rounds):
 
 
 def steadily(excess, workshop, workload, names, threads, rounds):
-    """A machine may be slow for one engine of a measurement. Where it misses a limit, the model is measured twice more, and
-    of the three the one with the middle excess counts."""
+    """A machine may be slow for one engine of a measurement. Where that misses a limit, it is repeated twice, and of the
+    three the one with the middle excess counts."""
     tries = [measure(workshop, workload, names, threads, rounds)]
     if excess(tries[0]) > 1:
         tries += [measure(workshop, workload, names, threads, rounds) for _ in range(2)]
@@ -167,6 +167,7 @@ def run(arguments, workshop, folder):
     for name in arguments.models:
         if name not in known:
             sys.exit(f"compare: no model '{name}'; known: {', '.join(known)}")
+
     def taken(excess):
         return functools.partial(steadily, excess) if arguments.check else measure
 
