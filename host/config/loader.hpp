@@ -30,7 +30,7 @@ class ConfigLoader {
   // `judgement` says how strictly.
   void AddFile(const std::filesystem::path& path, Judgement judgement = {});
   // The file, then conf.d/*.yaml beside it in the order of their names, so that a package adds a delegate by adding a
-  // file. The folder may be absent.
+  // file. The folder may be absent; beside several files it is read once, behind the first.
   void AddFileWithDropIns(const std::filesystem::path& path, Judgement judgement = {});
   // The same where both may be absent.
   void AddInstalled(const std::filesystem::path& path);
@@ -90,6 +90,7 @@ class ConfigLoader {
   Status Report() const;
 
   std::vector<Layer> layers_;
+  std::vector<std::filesystem::path> drop_in_folders_;  // that were read
   Elsewhere elsewhere_;
   std::vector<PendingSetting> settings_, api_settings_;
   BaseFolders bases_;

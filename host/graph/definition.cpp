@@ -169,6 +169,10 @@ bool IsEmptyDefault(const Primitive& primitive, const OperatorInfo& info, const 
   return attribute->default_text && !attribute->default_text->empty();
 }
 
+bool IsInForce(const OperatorAttribute& attribute, int32_t version) {
+  return version >= attribute.since_version && version < attribute.until_version;
+}
+
 class AttributeChecker {
  public:
   AttributeChecker(const Primitive& primitive, std::span<const ValueType> inputs)
@@ -185,13 +189,11 @@ class AttributeChecker {
       return Error(StatusCode::kModel, "version {} of {} does not exist, the first one is {}",
                    primitive_.since_version(), info_.name, info_.definitions.front().since_version);
     DEPUTY_RETURN_IF_ERROR(CheckKinds());
+    DEPUTY_RETURN_IF_ERROR(CheckRequiredAttributes(primitive_));
     for (const AttributeRule& rule : info_.rules) {
       const bool has = primitive_.Has(rule.attribute);
       switch (rule.aspect) {
-        case AttributeRule::Aspect::kRequired:
-          if (!has && primitive_.since_version() >= rule.since_version)
-            return Error(StatusCode::kModel, "attribute '{}' is missing", rule.attribute);
-          break;
+        case AttributeRule::Aspect::kRequired: break;
         case AttributeRule::Aspect::kValues:
           if (has) DEPUTY_RETURN_IF_ERROR(CheckValues(rule));
           break;
@@ -216,10 +218,8 @@ class AttributeChecker {
       bool fits = false;
       for (const OperatorAttribute& listed : info_.attributes) {
         if (listed.name != name) continue;
-        const bool in_force =
-            primitive_.since_version() >= listed.since_version && primitive_.since_version() < listed.until_version;
         fits = fits || listed.kind == kind;
-        if (wanted == nullptr || in_force) wanted = &listed;
+        if (wanted == nullptr || IsInForce(listed, primitive_.since_version())) wanted = &listed;
       }
       if (wanted != nullptr && !fits)
         return Error(StatusCode::kModel, "attribute '{}' is {}, expected {}", name, Describe(kind),
@@ -302,6 +302,21 @@ class AttributeChecker {
 Status CheckAttributes(const Primitive& primitive, std::span<const ValueType> inputs) {
   if (primitive.kind() == OpKind::kOther) return {};
   return AttributeChecker(primitive, inputs).Run();
+}
+
+Status CheckRequiredAttributes(const Primitive& primitive) {
+  if (primitive.kind() == OpKind::kOther) return {};
+  const OperatorInfo& info = *InfoOf(primitive.kind());
+  const int32_t version = primitive.since_version();
+  for (const AttributeRule& rule : info.rules) {
+    if (rule.aspect != AttributeRule::Aspect::kRequired || version < rule.since_version) continue;
+    const bool exists = std::any_of(info.attributes.begin(), info.attributes.end(), [&](const OperatorAttribute& it) {
+      return it.name == rule.attribute && IsInForce(it, version);
+    });
+    if (exists && !primitive.Has(rule.attribute))
+      return Error(StatusCode::kModel, "attribute '{}' is missing", rule.attribute);
+  }
+  return {};
 }
 
 std::optional<Primitive> WithoutEmptyWords(const Primitive& primitive) {

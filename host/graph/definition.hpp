@@ -15,6 +15,10 @@ namespace deputy::host {
 // attribute and the rule; callers add the place. An operator that is not listed has no rules. [any-thread]
 Status CheckAttributes(const Primitive& primitive, std::span<const ValueType> inputs);
 
+// Only those that are required: upgrading a node replaces a former attribute, and could not tell that it was missing.
+// [any-thread]
+Status CheckRequiredAttributes(const Primitive& primitive);
+
 // The primitive without the attributes whose text is empty and which have a default: exporters write an empty text for
 // it. Nothing where there is none. [any-thread]
 std::optional<Primitive> WithoutEmptyWords(const Primitive& primitive);

@@ -62,6 +62,14 @@ constexpr OperatorAttribute Attribute(std::string_view name, AttributeKind kind,
   ;
 #include "schema/operators.inc"
 
+#define DEPUTY_OPERATOR_BEGIN(name, ...) constexpr OperandCounts k##name##Counts[] = {
+#define DEPUTY_COUNTS(name, since, min_inputs, max_inputs, max_outputs) {since, min_inputs, max_inputs, max_outputs},
+#define DEPUTY_OPERATOR_END(name) \
+  {0, 0, 0, 0}                    \
+  }                               \
+  ;
+#include "schema/operators.inc"
+
 #define DEPUTY_OPERATOR_BEGIN(name, ...) constexpr OperatorAttribute k##name##Attributes[] = {
 #define DEPUTY_ATTRIBUTE(name, kind, attribute, since, until, ...) \
   Attribute(#attribute, AttributeKind::k##kind, since, until, Default##kind(__VA_ARGS__)),
@@ -111,8 +119,8 @@ constexpr std::span<const T> Listed(const T (&rows)[kCount]) {
 constexpr OperatorInfo kOperators[] = {
 #define DEPUTY_OPERATOR_BEGIN(name, domain, min_inputs, max_inputs, min_outputs, max_outputs)                \
   {schema::OperatorType(#name), domain, min_inputs, max_inputs, min_outputs, max_outputs,                    \
-   std::span(k##name##Definitions), k##name##Inputs, k##name##Outputs, Listed(k##name##Variables),           \
-   Listed(k##name##Attributes), Listed(k##name##Rules)},
+   std::span(k##name##Definitions), Listed(k##name##Counts), k##name##Inputs, k##name##Outputs,               \
+   Listed(k##name##Variables), Listed(k##name##Attributes), Listed(k##name##Rules)},
 #include "schema/operators.inc"
 };
 // clang-format on
@@ -123,6 +131,13 @@ const OperatorDefinition* OperatorInfo::DefinitionAt(int32_t opset) const {
   const OperatorDefinition* found = nullptr;
   for (const OperatorDefinition& definition : definitions)
     if (definition.since_version <= opset) found = &definition;
+  return found;
+}
+
+OperandCounts OperatorInfo::CountsAt(int32_t opset) const {
+  OperandCounts found = {0, min_inputs, max_inputs, max_outputs};
+  for (const OperandCounts& of_definition : counts)
+    if (of_definition.since_version <= opset) found = of_definition;
   return found;
 }
 

@@ -70,12 +70,19 @@ struct AttributeRule {
   std::string_view words = {};  // separated by blanks
 };
 
+// How many operands a definition has.
+struct OperandCounts {
+  int32_t since_version;
+  uint32_t min_inputs, max_inputs, max_outputs;
+};
+
 struct OperatorInfo {
   std::string_view name;
   std::string_view domain;
-  uint32_t min_inputs, max_inputs, min_outputs, max_outputs;
-  std::span<const OperatorDefinition> definitions;  // oldest first
-  std::string_view inputs, outputs;                 // operands as in the list: "X T, W T, "
+  uint32_t min_inputs, max_inputs, min_outputs, max_outputs;  // the least and the most of all definitions
+  std::span<const OperatorDefinition> definitions;            // oldest first
+  std::span<const OperandCounts> counts;                      // of definitions that have fewer, oldest first
+  std::string_view inputs, outputs;                           // operands as in the list: "X T, W T, "
   std::span<const TypeVariable> variables;
   std::span<const OperatorAttribute> attributes;
   std::span<const AttributeRule> rules;
@@ -83,6 +90,7 @@ struct OperatorInfo {
   int32_t newest() const { return definitions.back().since_version; }
   // The definition that an opset has; null when the operator is newer.
   const OperatorDefinition* DefinitionAt(int32_t opset) const;
+  OperandCounts CountsAt(int32_t opset) const;
 };
 
 // kOther has no info: null.

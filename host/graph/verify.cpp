@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/printable.hpp"
@@ -87,8 +89,9 @@ class Verifier {
 
   Status CheckNode(const Node& node) {
     if (const OperatorInfo* info = InfoOf(node.kind())) {
-      DEPUTY_RETURN_IF_ERROR(CheckCount("inputs", node.inputs.size(), info->min_inputs, info->max_inputs));
-      DEPUTY_RETURN_IF_ERROR(CheckCount("outputs", node.outputs.size(), info->min_outputs, info->max_outputs));
+      const OperandCounts counts = info->CountsAt(node.primitive.since_version());
+      DEPUTY_RETURN_IF_ERROR(CheckCount(node, "inputs", node.inputs.size(), counts.min_inputs, counts.max_inputs));
+      DEPUTY_RETURN_IF_ERROR(CheckCount(node, "outputs", node.outputs.size(), info->min_outputs, counts.max_outputs));
       // A Loop has inputs for its count and condition, and Scan-8 one for lengths, which may be empty.
       const bool may_begin_without =
           node.kind() == OpKind::kLoop || (node.kind() == OpKind::kScan && node.primitive.since_version() < 9);
@@ -135,11 +138,14 @@ class Verifier {
     }
   }
 
-  static Status CheckCount(const char* noun, size_t count, uint32_t least, uint32_t most) {
+  static Status CheckCount(const Node& node, const char* noun, size_t count, uint32_t least, uint32_t most) {
     if (count >= least && count <= most) return {};
-    if (least == most) return Error(StatusCode::kModel, "has {} {}, needs {}", count, noun, least);
-    if (most == kVariadic) return Error(StatusCode::kModel, "has {} {}, needs at least {}", count, noun, least);
-    return Error(StatusCode::kModel, "has {} {}, needs {} to {}", count, noun, least, most);
+    const auto refuse = [&](const std::string& needed) {
+      return Error(StatusCode::kModel, "has {} {}, {}-{} needs {}", count, noun, node.primitive.op_type(),
+                   node.primitive.since_version(), needed);
+    };
+    if (least == most) return refuse(std::to_string(least));
+    return refuse(most == kVariadic ? fmt::format("at least {}", least) : fmt::format("{} to {}", least, most));
   }
 
   const Graph& graph_;

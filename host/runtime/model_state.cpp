@@ -239,7 +239,7 @@ void Model::State::Measure(host::PlacementMeasurement& measurement, std::span<co
     const host::MutexLock lock(fallback->mutex);
     return DecisionFor(shapes).value_or(host::PlacementDecision()).slower;
   }();
-  const Result<host::SearchResult> found = Search(shapes, sample, settings, token);
+  const Result<host::SearchResult> found = Search(shapes, sample, settings, EarlierDecision::kMayBeMoreCertain, token);
   if (!found.ok()) {
     measurement.begun = false;  // it was cancelled
     return;
@@ -271,7 +271,7 @@ std::optional<host::PlacementDecision> Model::State::DecisionFor(std::span<const
 }
 
 Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, const host::Execution& sample,
-                                                const host::SearchSettings& settings,
+                                                const host::SearchSettings& settings, EarlierDecision earlier,
                                                 const host::CancellationToken& token) {
   const host::ModelScope working(identity);
   host::SearchSubject subject;
@@ -299,7 +299,8 @@ Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, c
   DEPUTY_ASSIGN_OR_RETURN(host::SearchResult found, std::move(searched));
   const host::MutexLock lock(fallback->mutex);
   const std::optional<host::PlacementDecision> before = DecisionFor(shapes);
-  found.decision = host::MoreCertain(before, std::move(found.decision));
+  if (earlier == EarlierDecision::kMayBeMoreCertain)
+    found.decision = host::MoreCertain(before, std::move(found.decision));
   KeepDecision({shapes.begin(), shapes.end()}, found.decision);
   if (const std::optional<host::Digest> key = DecisionKey(shapes); key && engine->store != nullptr)
     engine->store->Save(host::EntryKind::kPlacement, *key, found.decision.summary, BytesOf(found.decision));

@@ -80,9 +80,11 @@ struct Model::State {
   // Runs the search that is due, with the inputs of a run of the plan that has ended. A deadline limits it.
   void Measure(host::PlacementMeasurement& measurement, std::span<const Shape> shapes, const host::Execution& sample,
                const host::CancellationToken& token);
+  enum class EarlierDecision : uint8_t { kMayBeMoreCertain, kIsReplaced };
   // Searches and keeps the decision, for plans to come and in the store.
   Result<host::SearchResult> Search(std::span<const Shape> shapes, const host::Execution& sample,
-                                    const host::SearchSettings& settings, const host::CancellationToken& token);
+                                    const host::SearchSettings& settings, EarlierDecision earlier,
+                                    const host::CancellationToken& token);
   // Reads the placement file beside the model, if there is one.
   void ReadPlacements();
   // A message about that file under another policy than `measured`, which does not read it.

@@ -441,7 +441,8 @@ Result<MeasureReport> Session::MeasurePlacement(const std::vector<Tensor>& input
   // The search is not limited by the timeout of runs.
   const host::CancellationToken token{0, &state_->cancelled_ns, &state_->cancel_hook};
   DEPUTY_ASSIGN_OR_RETURN(const host::SearchResult found,
-                          state_->model->Search(state_->shapes, *state_->execution, settings, token));
+                          state_->model->Search(state_->shapes, *state_->execution, settings,
+                                                Model::State::EarlierDecision::kIsReplaced, token));
   state_->execution = nullptr;  // the next run prepares the new plan
   return MeasureReport{found.decision.summary, found.order_ns,   found.best_ns,
                        found.cpu_ns,           found.candidates, found.complete};

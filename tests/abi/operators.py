@@ -16,6 +16,7 @@ VARIADIC = "kVariadic"
 PARAMETERS = {
     "DEPUTY_OPERATOR_BEGIN": "(name, domain, min_inputs, max_inputs, min_outputs, max_outputs)",
     "DEPUTY_DEFINITION": "(name, since, change, types)",
+    "DEPUTY_COUNTS": "(name, since, min_inputs, max_inputs, max_outputs)",
     "DEPUTY_ATTRIBUTE": "(name, kind, attribute, since, until, ...)",
     "DEPUTY_FORMER_ATTRIBUTE": "(name, kind, attribute, since, until, ...)",
     "DEPUTY_INPUTS": "(name, operands)",
@@ -53,12 +54,13 @@ class Operator(NamedTuple):
     attributes: dict  # name: (kind, since, until, default)
     former: dict  # the same
     operands: dict  # "inputs", "outputs": ["name type"]
+    of_definitions: dict  # since_version: (min_inputs, max_inputs, max_outputs), where they are not those of `counts`
     types: dict  # type variable: element types
     rules: dict  # (attribute, "required", "values" or "words"): text
 
 
 def empty(domain, counts):
-    return Operator(domain, counts, [], {}, {}, {"inputs": [], "outputs": []}, {}, {})
+    return Operator(domain, counts, [], {}, {}, {"inputs": [], "outputs": []}, {}, {}, {})
 
 
 def arguments(text):
@@ -98,6 +100,8 @@ class Reader:
             raise ValueError
         elif macro == "DEPUTY_DEFINITION":
             self.definition(*values)
+        elif macro == "DEPUTY_COUNTS":
+            self.counts(*values)
         elif macro in ("DEPUTY_INPUTS", "DEPUTY_OUTPUTS"):
             self.operands(macro.partition("_")[2].lower(), *values)
         elif macro == "DEPUTY_TYPES":
@@ -130,6 +134,14 @@ class Reader:
                 made and int(since) <= made[-1][0]:
             raise ValueError
         made.append((int(since), change, types))
+
+    def counts(self, since, *counts):
+        operator = self.operators[self.name]
+        known = operator.of_definitions
+        if int(since) not in [definition[0] for definition in operator.definitions] or \
+                known and int(since) <= max(known) or len(counts) != 3 or not all(map(COUNT.fullmatch, counts)):
+            raise ValueError
+        known[int(since)] = counts
 
     def operands(self, noun, text):
         added = re.fullmatch(TEXT, text)[0].strip('"').split(", ")
@@ -216,6 +228,9 @@ def compare(old, new):
             wrong.append(f"{name}: domain {operator.domain} is {now.domain}")
         if now.counts != operator.counts and not (appended and widened(operator.counts, now.counts)):
             wrong.append(f"{name}: inputs and outputs {operator.counts} are {now.counts}")
+        of_known = {since: counts for since, counts in now.of_definitions.items() if str(since) not in appended}
+        if operator.of_definitions not in ({}, of_known):
+            wrong.append(f"{name}: counts of definitions {operator.of_definitions} are {of_known}")
         for attribute, was in operator.attributes.items():
             is_now = now.attributes.get(attribute)
             former = None if attribute in operator.former else now.former.get(attribute)

@@ -64,6 +64,7 @@ def write(schema):
     for name, operator in schema.operators.items():
         lines.append(f"operator {name} {operator.domain} {' '.join(operator.counts)}")
         lines += [f"definition {name} {since} {change} {types}" for since, change, types in operator.definitions]
+        lines += [f"counts {name} {since} {' '.join(counts)}" for since, counts in operator.of_definitions.items()]
         lines += [f"{noun} {name} {', '.join(operands)}" for noun, operands in operator.operands.items() if operands]
         lines += [f"types {name}.{variable} {types}" for variable, types in operator.types.items()]
         for kind, attributes in (("attribute", operator.attributes), ("former", operator.former)):
@@ -96,6 +97,9 @@ def parse(text, source):
             elif kind == "definition":
                 since, change, types = rest[0].split(" ", 2)
                 schema.operators[name].definitions.append((int(since), change, types))
+            elif kind == "counts":
+                since, *counts = rest[0].split(" ")
+                schema.operators[name].of_definitions[int(since)] = tuple(counts)
             elif kind in ("inputs", "outputs"):
                 schema.operators[name].operands[kind] += rest[0].split(", ")
             elif kind == "types":

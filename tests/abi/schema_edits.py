@@ -10,6 +10,7 @@ TABLE = re.compile(r"table (\w+) \{([^}]*)\}")
 ENUM = re.compile(r"enum (\w+) : (\w+) \{([^}]*)\}")
 OPERATOR = re.compile(r"^DEPUTY_OPERATOR_BEGIN\((\w+), ([^\n]*)\)\n.*?^DEPUTY_OPERATOR_END\(\1\)\n", re.M | re.S)
 DEFINITION = re.compile(r"^  DEPUTY_DEFINITION\((\w+), (\d+), (\w+), ([^\n]*)\)\n", re.M)
+COUNTS = re.compile(r"^  DEPUTY_COUNTS\((\w+), (\d+), ([^\n]*)\)\n", re.M)
 ATTRIBUTE = re.compile(r"^  DEPUTY_ATTRIBUTE\((\w+), (\w+), (\w+), (\d+), (\w+), ([^\n]*)\)\n", re.M)
 OPERANDS = re.compile(r'^  DEPUTY_(?:IN|OUT)PUTS\((\w+), "(\w+) (~?\w+)', re.M)
 VARIABLE = re.compile(r"^  DEPUTY_TYPES\((\w+), (\w+), ([^\n]*)\)\n", re.M)
@@ -171,6 +172,14 @@ class SchemaEditor(Editor):
         self.set_line(definition, part, {2: str(int(definition[2]) + 100), 4: f"{definition[4]} | kOther",
                                          3: "kChanged" if definition[3] == "kExtended" else "kExtended"}[part])
 
+    def change_counts_of_definitions(self):
+        counts = self.choose(COUNTS.finditer(self.listed()))
+        self.what = f"{counts[1]}-{counts[2]}"
+        if self.random.random() < 0.5:
+            self.edit("operators.inc", (*counts.span(), ""))
+        else:
+            self.set_line(counts, 3, re.sub(r"\w+$", "9", counts[3]))
+
     def delete_attribute(self):
         self.edit("operators.inc", (*self.attribute().span(), ""))
 
@@ -276,7 +285,8 @@ HARMFUL = ("delete_schema_field", "swap_schema_fields", "insert_schema_field", "
            "rename_schema_field", "change_a_default", "change_attributes_of_a_schema_field",
            "append_required_schema_field", "change_schema_value", "change_type_of_a_schema_enum", "change_the_root",
            "use_an_unknown_declaration", "delete_operator", "change_domain", "change_counts", "delete_definition",
-           "insert_older_definition", "change_definition", "delete_attribute", "change_attribute",
+           "insert_older_definition", "change_definition", "change_counts_of_definitions", "delete_attribute",
+           "change_attribute",
            "end_attribute_with_a_known_definition", "change_operands", "change_types_of_a_variable",
            "change_a_rule", "put_an_operator_under_a_condition")
 LEGAL = ("append_schema_field", "append_schema_value", "append_schema_table", "reword_a_comment_of_the_schema",

@@ -386,6 +386,9 @@ class Layers(Config):
     def test_AVariableThatIsNearlyOneOfDeputysIsNamed(self):
         for variables, wanted in (({"DEPUTY_CONFG": "x"}, "variable DEPUTY_CONFG has no effect; did you mean 'DEPUTY_CONFIG'?"),
                                   ({"DEPUTY_CHECKS": "1"}, "did you mean 'DEPUTY_CHECK'?"),
+                                  ({"DEPUTYCONFIG": "x"}, "DEPUTYCONFIG has no effect; did you mean 'DEPUTY_CONFIG'?"),
+                                  ({"deputy_config": "x"}, "deputy_config has no effect; did you mean 'DEPUTY_CONFIG'?"),
+                                  ({"DEPUTY_CONFIG_FILE": "x"}, "DEPUTY_CONFIG_FILE has no effect; did you mean 'DEPUTY_CONFIG'?"),
                                   ({"DEPUTY_CHECK": "yes"}, "DEPUTY_CHECK=yes has no effect: it must be 0 or 1"),
                                   ({"DEPUTY_CHECK": "0", "DEPUTY_BUNDLE": "", "DEPUTY_INSTALLER_LOG": "x"}, ""),
                                   ({"DEPUTY_CHECKOUT": "x", "DEPUTY_CONFIG_DIR": "x", "DEPUTY_S": "x"}, "")):  # fmt: skip

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares the one list of operators with the schemas of the packages onnx and onnxruntime: operands with their types or
 type variables, element types of each variable, and attributes that are required. In the other direction, each definition
-that the package onnx has of each operator of each domain, of all its history, is listed with its attributes, or its
-operator is left out for a reason given here; and the importer knows the package's IR version and the fields of its
+that the package onnx has of each operator of each domain, of all its history, is listed with its attributes, those that
+are required, and how many operands it has, or its operator is left out for a reason given here; and the importer knows the package's IR version and the fields of its
 messages. So the next release of ONNX fails here first. Skipped without these packages.
 
   definitions_test.py --schema DIR --importer DIR      the folders of operators.inc, and of the importer of ONNX
@@ -56,6 +56,9 @@ KINDS = {"INT": "Int", "FLOAT": "Float", "STRING": "String", "INTS": "Ints", "FL
          "TENSOR": "Tensor", "TYPE_PROTO": "String"}
 # Attributes of strings or sparse tensors, which the importer reads or refuses by itself.
 OWN_ATTRIBUTES = {("Constant", "sparse_value")}
+# Required attributes that the importer checks by itself, and one that says nothing of the results.
+NOT_REQUIRED = {("Constant", "value"), ("BatchNormalization", "consumed_inputs")}
+MOST = 2**31 - 1  # operands, of a schema that has any number
 
 
 def element_of(type_text):
@@ -108,7 +111,8 @@ def check(name, listed, schema):
             missing, more = types - own, own - types - (of_definitions if variable == main else set())
         if missing or more:
             wrong.append(f"{name}: {variable} lacks {sorted(missing)}, has too many {sorted(more)}")
-    required = {attribute for attribute, aspect in listed.rules if aspect == "required"}
+    required = {attribute for attribute, aspect in listed.rules
+                if aspect == "required" and attribute in in_force(listed, schema.version)}
     expected = {attribute for attribute in schema.required - set(GRAPHS)}
     if required != expected:
         wrong.append(f"{name}: {sorted(expected)} are required, listed: {sorted(required)}")
@@ -123,6 +127,14 @@ def in_force(operator, version):
             if int(since) <= version and (end == operators.STILL_THERE or version < int(end)):
                 found[name] = kind
     return found
+
+
+def counts_of(operator, version):
+    """The least and most inputs, and the most outputs, that the list has for a definition."""
+    known = [counts for since, counts in operator.of_definitions.items() if since <= version]
+    least, most, _, outputs = operator.counts
+    return tuple(MOST if count == operators.VARIADIC else int(count)
+                 for count in (known[-1] if known else (least, most, outputs)))
 
 
 def check_history(listed, schemas):
@@ -151,6 +163,9 @@ def check_history(listed, schemas):
             if version not in known:
                 wrong.append(f"{what}: definition {version} is not listed")
                 continue
+            counts = (schema.min_input, min(schema.max_input, MOST), min(schema.max_output, MOST))
+            if counts != counts_of(operator, version):
+                wrong.append(f"{what}-{version}: has {counts} inputs and outputs, listed: {counts_of(operator, version)}")
             wanted = {attribute: KINDS.get(str(one.type).rpartition(".")[2], "other")
                       for attribute, one in schema.attributes.items()
                       if attribute not in GRAPHS and (name, attribute) not in OWN_ATTRIBUTES}
@@ -158,6 +173,12 @@ def check_history(listed, schemas):
             if wanted != got:
                 wrong.append(f"{what}-{version}: attributes are {sorted(wanted.items() - got.items())}, listed: "
                              f"{sorted(got.items() - wanted.items())}")
+            required = {attribute for attribute, one in schema.attributes.items() if one.required}
+            required -= {*GRAPHS, *(attribute for of, attribute in NOT_REQUIRED if of == name)}
+            listed_so = {attribute for (attribute, aspect), since in operator.rules.items()
+                         if aspect == "required" and int(since) <= version and attribute in got}
+            if required != listed_so:
+                wrong.append(f"{what}-{version}: {sorted(required)} are required, listed: {sorted(listed_so)}")
         wrong += [f"{what}: the listed definition {version} does not exist"
                   for version in sorted(known - set(versions)) if (name, version) not in NOT_OF_THE_PACKAGE]
     of_onnx = {f"{domain}{'.' if domain else ''}{name}" for domain, name in history}

@@ -122,6 +122,21 @@ TEST_F(MeasuredTest, ADecisionOfABusyMachineIsUnsureAndSearchedAgainAFewTimes) {
   EXPECT_LE(searches_, 5u);
 }
 
+// Its report and the placement that is kept are of one search, however disturbed that was.
+TEST_F(MeasuredTest, AnExplicitSearchReplacesAMoreCertainDecision) {
+  const Model model = Build();
+  Session session = *model.CreateSession();
+  Predict(session);
+  const BusyProcesses busy(2 * std::thread::hardware_concurrency());
+  const Result<MeasureReport> report = session.MeasurePlacement(inputs_, {.budget = 5s});
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const size_t at = report->summary.find("unsure: other processes took");
+  ASSERT_NE(at, std::string::npos) << report->summary;
+  const Result<std::string> kept = model.MeasuredPlacements();
+  ASSERT_TRUE(kept.ok()) << kept.status().ToString();
+  EXPECT_NE(kept->find(report->summary.substr(at)), std::string::npos) << *kept;
+}
+
 TEST_F(MeasuredTest, OtherShapesAreMeasuredByThemselves) {
   const Model model = Build();
   Session session = *model.CreateSession();

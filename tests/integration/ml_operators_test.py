@@ -220,7 +220,8 @@ class Maker:
                           **{f"keys_{keys}": lists[keys](4), f"values_{values}": lists[values](4)})  # fmt: skip
         dtypes = self.pick(("int64", "int64"), ("float32", "float32"), ("float64", "float64"), ("int16", "int16"))
         dtypes = ("int64", "int64") if dtypes == ("int16", "int16") else dtypes
-        yield Case.of("LabelEncoder", [x.astype(dtypes[0])], ml=4, keys_tensor=tensor(self.reals(4).astype(dtypes[0])),
+        different = self.random.permutation(np.arange(-4, 5))[:4].astype(dtypes[0])
+        yield Case.of("LabelEncoder", [x.astype(dtypes[0])], ml=4, keys_tensor=tensor(different),
                       values_tensor=tensor(self.reals(4).astype(dtypes[1])),
                       default_tensor=tensor(np.array([5], dtypes[1])))  # fmt: skip
 
@@ -267,11 +268,42 @@ class BesideOnnxRuntime(unittest.TestCase):
                 self.assertEqual(said, "", f"seed {OPTIONS.seed}, round {round_}")
 
 
-class InPlaceOfMapsAndStrings(unittest.TestCase):
+class ScratchTest(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory(prefix="deputy-ml-")
         self.addCleanup(scratch.cleanup)
         self.folder = scratch.name
+
+
+class ByTheDefinition(ScratchTest):
+    """Where ONNX Runtime departs from it, or overflows."""
+
+    def gives(self, case, *expected):
+        folder = os.path.join(self.folder, case.name)
+        case.write(folder, expected)
+        self.assertEqual(failures(OPTIONS.deputy, [folder]), "")
+
+    def test_OfEqualKeysTheLastCountsSinceDefinition4(self):
+        x = np.array([3, 1, 2, 9], "int64")
+        keys, values = np.array([3, 1, 3, 1, 2], "int64"), np.array([30, 10, 31, 11, 20], "int64")
+        self.gives(Case.of("LabelEncoder", [x], ml=4, keys_tensor=tensor(keys), values_tensor=tensor(values),
+                           default_tensor=tensor(np.array([-7], "int64"))), np.array([31, 11, 20, -7], "int64"))  # fmt: skip
+
+    def test_BeforeDefinition4TheFirstCountsAsInOnnxRuntime(self):
+        case = Case.of("LabelEncoder", [np.array([3, 1], "int64")], ml=2, keys_int64s=[3, 1, 3],
+                       values_floats=[0.5, 1.5, 2.5])  # fmt: skip
+        self.assertEqual(case.results()[0].tolist(), [0.5, 1.5])
+        self.gives(case, *case.results())
+
+    def test_SquaresOfLargeElementsDoNotOverflow(self):
+        x = np.array([[1e20, 2e20, 0], [3e-30, 4e-30, 0], [3e38, 3e38, 3e38]], "float32")
+        expected = (x / np.sqrt((x.astype("float64") ** 2).sum(axis=1, keepdims=True))).astype("float32")
+        self.gives(Case.of("Normalizer", [x], norm="L2"), expected)
+        large = np.array([[3e38, -3e38]], "float32")
+        self.gives(Case("L1", Case.of("Normalizer", [large], norm="L1").nodes, [large]), np.array([[0.5, -0.5]], "float32"))
+
+
+class InPlaceOfMapsAndStrings(ScratchTest):
 
     def case(self, labels):
         classifier = helper.make_node("TreeEnsembleClassifier", ["x0"], ["y0", "scores"], domain=ML,
@@ -316,12 +348,7 @@ class InPlaceOfMapsAndStrings(unittest.TestCase):
             self.assertIn("strings are no values of a run", refusal(OPTIONS.deputy, case, self.folder))
 
 
-class Damaged(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory(prefix="deputy-ml-")
-        self.addCleanup(scratch.cleanup)
-        self.folder = scratch.name
-
+class Damaged(ScratchTest):
     def says(self, text, op_type="TreeEnsembleClassifier", base=None, x=X, **changes):
         attributes = {**(STUMP if base is None else base), **changes}
         attributes = {name: value for name, value in attributes.items() if value is not None}

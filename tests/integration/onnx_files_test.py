@@ -102,6 +102,25 @@ class Doubts(Files):
                      initializers=[tensor((1, 2), (2,), "w"), tensor((3, 4), (2,), "w")])  # fmt: skip
         self.check(deputy("run", self.file("two.onnx", data)), 3, "initializer 'w'", "at index 1")
 
+    def test_InputsThatTheDefinitionOfTheOpsetLacksAreRefused(self):
+        two = {"Clip": (6, 3), "Pad": (10, 2), "Slice": (9, 3), "Unsqueeze": (11, 2), "Squeeze": (11, 2), "TopK": (9, 2),
+               "ReduceMax": (17, 2), "ReduceSum": (11, 2), "Resize": (10, 3), "Tile": (6, 3)}  # fmt: skip
+        for op_type, (opset, count) in two.items():
+            path = self.one_node(node(op_type, ["x"] * count, ["y"], "n"), opset=opset)
+            self.check(deputy("run", path), 3, f"node 'n' ({op_type}): has {count} inputs, {op_type}-")
+
+    def test_AttributesThatTheDefinitionOfTheOpsetRequiresAreNamed(self):
+        for op_type, opset, attribute in (("TopK", 9, "k"), ("Slice", 9, "ends"), ("Unsqueeze", 11, "axes"), ("Pad", 10, "pads"),
+                                          ("Upsample", 7, "scales"), ("Pad", 1, "paddings")):  # fmt: skip
+            outputs = ["y", "indices"] if op_type == "TopK" else ["y"]
+            path = self.one_node(node(op_type, ["x"], outputs, "n"), opset=opset)
+            self.check(deputy("run", path), 3, f"node 'n' ({op_type})", f"attribute '{attribute}' is missing")
+
+    def test_AWarningOfANodeWithoutANameHasItsIndex(self):
+        data = model([node("Neg", ["x"], ["z"]), node("Softmax", ["z"], ["y"], beta=10.0)], [value_info("x", (2,))],
+                     [value_info("y", (2,))], opset=13)  # fmt: skip
+        self.check(deputy("run", self.file("two.onnx", data)), 0, "node 1 (Softmax): Softmax-13 has no attribute 'beta'")
+
     def test_ElementTypesThatNoTensorHasAreNamed(self):
         for number_of, name in ((27, "float6e2m3"), (28, "float6e3m2"), (14, "complex")):
             path = self.one_node(node("Cast", ["x"], ["y"], "c", to=number_of), opset=NEWEST_OPSET)
@@ -116,20 +135,32 @@ class Doubts(Files):
 
 
 class Functions(Files):
-    def test_OverloadsAreToldApart(self):
-        def function(overload, op_type):
-            body = node(op_type, ["a"], ["b"])
-            return chunk(1, "f") + chunk(4, "a") + chunk(5, "b") + chunk(7, body) + \
-                chunk(9, chunk(1, "") + number(2, 21)) + chunk(10, "own") + chunk(13, overload)
+    def function(self, overload, op_type, name="f", domain="own"):
+        body = node(op_type, ["a"], ["b"])
+        return chunk(1, name) + chunk(4, "a") + chunk(5, "b") + chunk(7, body) + \
+            chunk(9, chunk(1, "") + number(2, 21)) + chunk(10, domain) + chunk(13, overload)
 
-        def call(overload, output):
-            return node("f", ["x"], [output], overload, "own") + chunk(8, overload)
-
-        made = graph([call("one", "y"), call("two", "z")], [value_info("x", (2,))],
-                     [value_info("y", (2,)), value_info("z", (2,))])
+    def model(self, calls, outputs, *functions):
+        made = graph(calls, [value_info("x", (2,))], [value_info(output, (2,)) for output in outputs])
         opsets = b"".join(chunk(8, chunk(1, domain) + number(2, version)) for domain, version in (("", 21), ("own", 1)))
-        data = number(1, 10) + chunk(7, made) + opsets + chunk(25, function("one", "Neg")) + chunk(25, function("two", "Abs"))
+        return number(1, 10) + chunk(7, made) + opsets + b"".join(chunk(25, function) for function in functions)
+
+    def call(self, overload, output):
+        return node("f", ["x"], [output], overload, "own") + chunk(8, overload)
+
+    def test_OverloadsAreToldApart(self):
+        data = self.model([self.call("one", "y"), self.call("two", "z")], "yz", self.function("one", "Neg"),
+                          self.function("two", "Abs"))  # fmt: skip
         self.check(deputy("test-case", self.case(data, [(1, -2)], [(-1, 2), (1, 2)])), 0, "1 passed")
+
+    def test_ACallOfNoOverloadIsAnErrorWhereThereAreOnlyOverloads(self):
+        data = self.model([node("f", ["x"], ["y"], "call", "own")], "y", self.function("one", "Neg"))
+        self.check(deputy("run", self.file("call.onnx", data)), 3, "node 'call' (f)", "without an overload", "'one'")
+
+    def test_AFunctionOfTheNameOfAnOperatorHasNoEffectWithAWarning(self):
+        data = self.model([node("Abs", ["x"], ["y"], "abs")], "y", self.function("", "Neg", "Abs", ""))
+        self.check(deputy("test-case", self.case(data, [(1, -2)], [(1, 2)])), 0, "1 passed",
+                   "node 'abs' (Abs): is computed as the operator Abs")  # fmt: skip
 
 
 class Numbers(Files):

@@ -80,6 +80,35 @@ class Custom(unittest.TestCase):
         self.assertIn("tflite.custom", said)
         self.assertIn("made", said)
 
+    def reads_it(self, op_type, *constants, dtype="float32", **options):
+        """A built-in operator that reads the result of a custom one, for which the file has no shape."""
+        writer = Writer()
+        made = writer.tensor("float32", (), name="made")
+        custom(writer, "edgetpu-custom-op", [writer.input("float32", (2, 3)), -1], [made], OPTIONS)
+        y = writer.tensor(dtype, (), name="y")
+        writer.add(op_type, [made, *(writer.constant(constant) for constant in constants)], [y], **options)
+        path = self.scratch / "model.tflite"
+        path.write_bytes(writer.finish([y]))
+        return path
+
+    def test_ElementwiseOperatorsReadAResultWithoutAShape(self):
+        row = np.array([10, 20, 30], "float32")
+        for op_type, constants, dtype in (("ADD", [row], "float32"), ("MUL", [row], "float32"), ("ABS", [], "float32"),
+                                          ("CAST", [], "int32"), ("RESHAPE", [np.array([6], "int32")], "float32"),
+                                          ("SHAPE", [], "int32")):  # fmt: skip
+            with self.subTest(op_type=op_type):
+                model = self.reads_it(op_type, *constants, dtype=dtype)
+                said = self.deputy("inspect", model).stdout
+                self.assertIn("tflite.custom", said)
+                self.assertIn(op_type.capitalize(), said)
+                said = self.deputy("run", model, "--config", self.config, status=3).stderr
+                self.assertIn("takes_custom: shape dynamic", said)
+
+    def test_AnOperatorThatRequiresItsRankSaysSo(self):
+        said = self.deputy("inspect", self.reads_it("TRANSPOSE", np.array([1, 0], "int32")), status=3).stderr
+        self.assertIn("'made'", said)
+        self.assertIn("has no shape in the file", said)
+
     def test_WithoutSuchADelegateItIsRefusedByName(self):
         for name in ("edgetpu-custom-op", "TFLite_Detection_PostProcess", "FlexErf", "ethos-u"):
             said = self.deputy("run", self.model(name), status=3).stderr

@@ -71,14 +71,15 @@ Status Scale(const KernelArgs& args, const std::vector<float>& scale, const std:
 
 enum class Norm : uint8_t { kMax, kL1, kL2 };
 
-// A row whose norm is 0 stays as it is. The greatest element, not its magnitude, is the norm MAX.
+// A row whose norm is 0 stays as it is. The greatest element, not its magnitude, is the norm MAX. In double the square
+// of no float overflows.
 template <class T>
 void NormalizeRow(Norm norm, const T* from, int64_t count, float* to) {
-  float sum = norm == Norm::kMax ? std::numeric_limits<float>::lowest() : 0;
+  double sum = norm == Norm::kMax ? std::numeric_limits<double>::lowest() : 0;
   InParts(count, kLongRow, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const auto value = static_cast<float>(from[i]);
-      to[i] = value;
+      const auto value = static_cast<double>(from[i]);
+      to[i] = static_cast<float>(value);
       if (norm == Norm::kMax) sum = std::max(sum, value);
       if (norm == Norm::kL1) sum += std::fabs(value);
       if (norm == Norm::kL2) sum += value * value;
@@ -87,7 +88,7 @@ void NormalizeRow(Norm norm, const T* from, int64_t count, float* to) {
   if (sum == 0) return;
   if (norm == Norm::kL2) sum = std::sqrt(sum);
   InParts(count, kLongRow, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) to[i] /= sum;
+    for (int64_t i = begin; i < end; ++i) to[i] = static_cast<float>(static_cast<double>(from[i]) / sum);
   });
 }
 

@@ -110,17 +110,19 @@ Result<Value> DefaultOf(const Primitive& primitive) {
   return static_cast<Value>(primitive.GetInt("default_int64", -1));
 }
 
-// The first of several equal keys counts.
+// Of several equal keys the last counts since definition 4, the first before it, where the definitions are silent and
+// ONNX Runtime takes that.
 template <class Key, class Value>
 Result<LabelMap<Value>> ReadMap(const Primitive& primitive, const Tensor& keys, const Tensor& values) {
   LabelMap<Value> map;
   DEPUTY_ASSIGN_OR_RETURN(map.otherwise, DefaultOf<Value>(primitive));
   // Before definition 4 a NaN in the list stands for nothing.
-  const bool finds_nan = primitive.since_version() >= 4;
+  const bool finds_nan = primitive.since_version() >= 4, takes_last = primitive.since_version() >= 4;
   for (size_t i = 0; i < keys.values<Key>().size(); ++i) {
     const Key key = keys.values<Key>()[i];
     if (key != key && !finds_nan) continue;
-    map.values.emplace(KeyOf(key), values.values<Value>()[i]);
+    const auto [known, is_new] = map.values.emplace(KeyOf(key), values.values<Value>()[i]);
+    if (!is_new && takes_last) known->second = values.values<Value>()[i];
   }
   return map;
 }

@@ -34,6 +34,7 @@ ValueId NodeRewrite::AddConstant(std::string_view suffix, Tensor tensor) {
 void NodeRewrite::SetInput(size_t i, ValueId id) {
   if (node_.inputs.size() <= i) node_.inputs.resize(i + 1, kNone);
   node_.inputs[i] = id;
+  while (!node_.inputs.empty() && node_.inputs.back() == kNone) node_.inputs.pop_back();
 }
 
 void NodeRewrite::SetConstant(size_t i, std::string_view suffix, Tensor tensor) {

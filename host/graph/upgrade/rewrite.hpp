@@ -39,6 +39,7 @@ class NodeRewrite {
   // A scalar of the type of input 0; fails when that is not known or not floating point.
   Status SetScalar(size_t i, std::string_view suffix, float value);
   void SetConstant(size_t i, std::string_view suffix, Tensor tensor);
+  // kNone: the input is left out.
   void SetInput(size_t i, ValueId id);
   // A constant of the graph, to be read by added nodes.
   ValueId AddConstant(std::string_view suffix, Tensor tensor);

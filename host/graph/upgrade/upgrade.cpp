@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/definition.hpp"
 #include "graph/inference.hpp"
 #include "graph/upgrade/adapters.hpp"
 #include "graph/upgrade/rewrite.hpp"
@@ -73,6 +74,7 @@ class Upgrader {
       Status status = VisitRegion(node, region);
       if (!status.ok()) return std::move(status).At("region '" + region.name + "'");
     }
+    DEPUTY_RETURN_IF_ERROR(CheckRequiredAttributes(node.primitive));
     Rename(node);
     NodeRewrite rewrite(graph_, node, scope_);
     int32_t version = rewrite.version();

@@ -97,6 +97,16 @@ const pb::FunctionProto* Functions::Find(const std::string& domain, const std::s
   return found == functions_.end() ? nullptr : found->second;
 }
 
+std::vector<std::string> Functions::OverloadsOf(const std::string& domain, const std::string& name) const {
+  std::vector<std::string> names;
+  for (auto it = functions_.lower_bound({domain, name, ""}); it != functions_.end(); ++it) {
+    const auto& [of_domain, of_name, overload] = it->first;
+    if (of_domain != domain || of_name != name) break;
+    names.push_back(overload);
+  }
+  return names;
+}
+
 Result<Frame> FrameOfCall(const Frame& caller, const pb::NodeProto& call, const pb::FunctionProto& function) {
   DEPUTY_RETURN_IF_ERROR(CheckCalls(caller, function));
   Frame frame;

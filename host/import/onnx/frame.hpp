@@ -49,6 +49,8 @@ class Functions {
  public:
   static Result<Functions> Of(const pb::ModelProto& model);
   const pb::FunctionProto* Find(const std::string& domain, const std::string& name, const std::string& overload) const;
+  // The names of the overloads of a function.
+  std::vector<std::string> OverloadsOf(const std::string& domain, const std::string& name) const;
 
  private:
   std::map<std::tuple<std::string, std::string, std::string>, const pb::FunctionProto*> functions_;

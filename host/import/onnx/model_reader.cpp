@@ -44,12 +44,6 @@ std::string Listed(const OperatorSets& opsets) {
   return listed;
 }
 
-// A node whose index is not known here.
-std::string DescribeAlone(const pb::NodeProto& node) {
-  if (!node.name().empty() || node.output_size() == 0) return Describe(node, 0);
-  return fmt::format("the node that makes '{}' ({})", Printable(node.output(0)), Printable(node.op_type()));
-}
-
 constexpr size_t kMostNotes = 100;
 constexpr size_t kMostSteps = 1'000'000;
 constexpr size_t kMostExpandedBytes = size_t{256} << 20;
@@ -179,8 +173,6 @@ Status ModelReader::AddConstant(const Frame& frame, Scope& scope, const std::str
     return scope.DefineUnusable(name, std::move(tensor).status().At(Quoted("constant", name)));
   if (!tensor.ok()) return std::move(tensor).status();
   if (frame.function != nullptr) expanded_bytes_ += tensor->byte_size();
-  if (scope.ConstantOf(name) != nullptr)
-    warnings_.Add(fmt::format("constant '{}' is given more than once; the last one counts", Printable(name)));
   return scope.DefineConstant(name, frame.prefix + name, std::move(tensor).value());
 }
 
@@ -193,7 +185,7 @@ Status ModelReader::ReadNodes(const Frame& frame, Scope& scope,
     // From here, and into an object elsewhere: what reads a node would need too much of the stack 32 times.
     std::vector<Region> regions;
     Status status = ReadRegions(frame, scope, nodes[i], regions);
-    if (status.ok()) status = ReadNode(frame, scope, nodes[i], std::move(regions), declared);
+    if (status.ok()) status = ReadNode(frame, scope, nodes[i], i, std::move(regions), declared);
     if (!status.ok()) return std::move(status).At(Describe(nodes[i], i));
   }
   return {};
@@ -217,8 +209,8 @@ const pb::FunctionProto* ModelReader::Callee(const pb::NodeProto& proto) const {
   return functions_.Find(domain, proto.op_type(), overload);
 }
 
-Status ModelReader::ReadNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto, std::vector<Region> regions,
-                             const DeclaredTypes& declared) {
+Status ModelReader::ReadNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto, int index,
+                             std::vector<Region> regions, const DeclaredTypes& declared) {
   DEPUTY_RETURN_IF_ERROR(Spend(frame, proto));
   const std::string domain = NormalDomain(proto.domain());
   const OpKind op = FindOperator(domain, proto.op_type());
@@ -226,8 +218,15 @@ Status ModelReader::ReadNode(const Frame& frame, Scope& scope, const pb::NodePro
   if (const std::string overload = OverloadOf(proto); !overload.empty())
     return Error(StatusCode::kModel, "calls the function '{}' of the overload '{}', which the model does not define",
                  Printable(proto.op_type()), Printable(overload));
-  if (op == OpKind::kConstant) return ReadConstant(frame, scope, proto);
-  DEPUTY_ASSIGN_OR_RETURN(Node node, MakeNode(frame, scope, proto));
+  if (const std::vector<std::string> overloads = functions_.OverloadsOf(domain, proto.op_type()); !overloads.empty()) {
+    if (op == OpKind::kOther)
+      return Error(StatusCode::kModel,
+                   "calls the function '{}' without an overload, but the model defines only its overload '{}'",
+                   Printable(proto.op_type()), Printable(overloads.front()));
+    if (overloads.front().empty()) warnings_.IgnoredFunction(Describe(proto, index), *InfoOf(op));
+  }
+  if (op == OpKind::kConstant) return ReadConstant(frame, scope, proto, index);
+  DEPUTY_ASSIGN_OR_RETURN(Node node, MakeNode(frame, scope, proto, index));
   node.regions = std::move(regions);
   for (int i = 0; i < SizeWithoutTrailingBlanks(proto.output()); ++i) {
     const std::string& name = proto.output(i);
@@ -255,7 +254,7 @@ Status ModelReader::ReadNode(const Frame& frame, Scope& scope, const pb::NodePro
 }
 
 // A node without its outputs and its regions.
-Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto) {
+Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto, int index) {
   if (proto.op_type().empty()) return Error(StatusCode::kModel, "has no op_type");
   std::string domain = NormalDomain(proto.domain()), type = proto.op_type();
   DEPUTY_ASSIGN_OR_RETURN(int32_t opset, frame.OpsetOf(domain));
@@ -271,7 +270,7 @@ Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::N
       return Error(StatusCode::kModel, "opset {} has no {}, which was added in opset {}", opset, info->name,
                    info->definitions.front().since_version);
     since = definition->since_version;
-    DEPUTY_RETURN_IF_ERROR(CheckKnown(proto, *info, opset, since));
+    DEPUTY_RETURN_IF_ERROR(CheckKnown(proto, index, *info, opset, since));
   }
   Node node;
   if (!proto.name().empty()) node.name = frame.prefix + proto.name();
@@ -301,13 +300,15 @@ Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::N
 }
 
 // A later definition may have more inputs, which would be lost, and more attributes (AddAttribute refuses those).
-Status ModelReader::CheckKnown(const pb::NodeProto& proto, const OperatorInfo& info, int32_t opset, int32_t since) {
+Status ModelReader::CheckKnown(const pb::NodeProto& proto, int index, const OperatorInfo& info, int32_t opset,
+                               int32_t since) {
   const bool newer = opset > NewestOpset(info.domain);
   if (newer) {
     warnings_.NewerOpset(info.domain, opset);
     const auto inputs = static_cast<uint32_t>(SizeWithoutTrailingBlanks(proto.input()));
     const auto outputs = static_cast<uint32_t>(SizeWithoutTrailingBlanks(proto.output()));
-    if (inputs > info.max_inputs || outputs > info.max_outputs)
+    const OperandCounts counts = info.CountsAt(opset);
+    if (inputs > counts.max_inputs || outputs > counts.max_outputs)
       return Error(
           StatusCode::kNotSupported,
           "has {} inputs and {} outputs, more than {}-{} has: opset {} is newer than {}, up to which definitions "
@@ -317,7 +318,7 @@ Status ModelReader::CheckKnown(const pb::NodeProto& proto, const OperatorInfo& i
   }
   for (const pb::AttributeProto& attribute : proto.attribute())
     if (TypeOf(attribute) != pb::AttributeProto::GRAPH && IsUnknownAttribute(info, opset, attribute.name()))
-      warnings_.UnknownAttribute(DescribeAlone(proto), info, since, attribute.name());
+      warnings_.UnknownAttribute(Describe(proto, index), info, since, attribute.name());
   return {};
 }
 
@@ -349,7 +350,7 @@ Status ModelReader::ReadRegion(const Frame& frame, Scope& scope, const std::stri
   return std::move(status).At(Quoted("region", name));
 }
 
-Status ModelReader::ReadConstant(const Frame& frame, Scope& scope, const pb::NodeProto& proto) {
+Status ModelReader::ReadConstant(const Frame& frame, Scope& scope, const pb::NodeProto& proto, int index) {
   DEPUTY_RETURN_IF_ERROR(frame.OpsetOf("").ok() ? Status() : frame.OpsetOf("").status());
   if (proto.output_size() != 1 || proto.output(0).empty() || proto.input_size() != 0)
     return Error(StatusCode::kModel, "must have no inputs and one output");
@@ -358,6 +359,9 @@ Status ModelReader::ReadConstant(const Frame& frame, Scope& scope, const pb::Nod
   DEPUTY_ASSIGN_OR_RETURN(const pb::AttributeProto* const value, frame.Resolve(proto.attribute(0)));
   if (value == nullptr) return Error(StatusCode::kModel, "has no value");
   if (frame.function == nullptr && region_depth_ == 0 && IsGiven(proto.output(0))) return {};
+  if (scope.ConstantOf(proto.output(0)) != nullptr)
+    warnings_.Add(fmt::format("{}: constant '{}' is given more than once; the last one counts", Describe(proto, index),
+                              Printable(proto.output(0))));
   return AddConstant(frame, scope, proto.output(0), ConstantOf(*value, proto.attribute(0).name()));
 }
 

@@ -42,13 +42,13 @@ class ModelReader {
   Status ReadInitializers(const Frame& frame, Scope& scope, const pb::GraphProto& proto);
   Status ReadNodes(const Frame& frame, Scope& scope, const google::protobuf::RepeatedPtrField<pb::NodeProto>& nodes,
                    const DeclaredTypes& declared);
-  Status ReadNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto, std::vector<Region> regions,
+  Status ReadNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto, int index, std::vector<Region> regions,
                   const DeclaredTypes& declared);
   // The function of the model that the node calls; null for an operator.
   const pb::FunctionProto* Callee(const pb::NodeProto& proto) const;
-  Result<Node> MakeNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto);
+  Result<Node> MakeNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto, int index);
   // What a node of a listed operator may be in doubt about.
-  Status CheckKnown(const pb::NodeProto& proto, const OperatorInfo& info, int32_t opset, int32_t since);
+  Status CheckKnown(const pb::NodeProto& proto, int index, const OperatorInfo& info, int32_t opset, int32_t since);
   // Whether a constant of the model itself is an input instead.
   bool IsGiven(const std::string& name) const { return given_inputs_.count(name) != 0; }
   // Nodes of one line of the exporting program share it.
@@ -59,7 +59,7 @@ class ModelReader {
   Status ReadRegions(const Frame& frame, Scope& scope, const pb::NodeProto& proto, std::vector<Region>& regions);
   Status ReadRegion(const Frame& frame, Scope& scope, const std::string& name, const pb::GraphProto& proto,
                     Region& region);
-  Status ReadConstant(const Frame& frame, Scope& scope, const pb::NodeProto& proto);
+  Status ReadConstant(const Frame& frame, Scope& scope, const pb::NodeProto& proto, int index);
   Result<Tensor> ConstantOf(const pb::AttributeProto& attribute, const std::string& name);
   Status AddInitializer(const Frame& frame, Scope& scope, const std::string& name, int index, Result<Tensor> tensor);
   Status AddConstant(const Frame& frame, Scope& scope, const std::string& name, Result<Tensor> tensor);

@@ -27,6 +27,12 @@ void Warnings::UnknownAttribute(const std::string& node, const OperatorInfo& inf
        fmt::format("{}: {}-{} has no attribute '{}': it has no effect", node, info.name, since, Printable(name)));
 }
 
+void Warnings::IgnoredFunction(const std::string& node, const OperatorInfo& info) {
+  Once(fmt::format("function\n{}\n{}", info.domain, info.name),
+       fmt::format("{}: is computed as the operator {}; the function of this name in the model has no effect", node,
+                   info.name));
+}
+
 void Warnings::NewerOpset(std::string_view domain, int64_t opset) {
   Once(
       "opset\n" + std::string(domain),

@@ -16,6 +16,8 @@ class Warnings {
   void Add(std::string text) { texts_.push_back(std::move(text)); }
   // A node, as Describe() names it, of an operator of a known definition that has no such attribute.
   void UnknownAttribute(const std::string& node, const OperatorInfo& info, int32_t since, const std::string& name);
+  // A node of a known operator for whose name the model has a function, too.
+  void IgnoredFunction(const std::string& node, const OperatorInfo& info);
   // An operator is read by a definition that may not be the one of this opset.
   void NewerOpset(std::string_view domain, int64_t opset);
 

@@ -57,9 +57,9 @@ Result<Layout> Operation::CommonLayout(std::span<const TensorIndex> operands) co
   bool lacks_file = false, all_second = true;
   size_t wide = 0;
   for (const TensorIndex operand : operands) {
-    DEPUTY_ASSIGN_OR_RETURN(const size_t rank, tensors.Rank(operand));
-    if (rank > 4) return Layout::kFile;
-    if (rank != 4) continue;
+    DEPUTY_ASSIGN_OR_RETURN(const std::optional<size_t> rank, tensors.KnownRank(operand));
+    if (!rank || *rank > 4) return Layout::kFile;
+    if (*rank != 4) continue;
     DEPUTY_ASSIGN_OR_RETURN(const Tensor constant, tensors.Constant(operand));
     if (!constant.empty()) continue;
     ++wide;

@@ -211,8 +211,9 @@ Result<ValueId> Tensors::Weights(TensorIndex tensor, std::span<const int64_t> pe
 }
 
 Result<ValueId> Tensors::Broadcast(TensorIndex tensor, bool stored, Layout layout) {
+  if (layout == Layout::kFile) return stored ? Stored(tensor, layout) : Real(tensor, layout);
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, Rank(tensor));
-  if (layout == Layout::kFile || rank == 4) return stored ? Stored(tensor, layout) : Real(tensor, layout);
+  if (rank == 4) return stored ? Stored(tensor, layout) : Real(tensor, layout);
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, Info(tensor));
   DEPUTY_ASSIGN_OR_RETURN(const Tensor constant, Constant(tensor));
   const std::vector<int64_t> perm(kToChannelsSecond.begin(), kToChannelsSecond.end());
@@ -235,12 +236,19 @@ Result<bool> Tensors::Has(TensorIndex tensor, Layout layout) {
   return forms->stored[Index(layout)] != kNone;
 }
 
-Result<size_t> Tensors::Rank(TensorIndex tensor) {
+Result<std::optional<size_t>> Tensors::KnownRank(TensorIndex tensor) {
   DEPUTY_ASSIGN_OR_RETURN(const Forms* forms, FormsOf(tensor));
   const ValueType& type = emitter_.TypeOf(forms->stored[0] != kNone ? forms->stored[0] : forms->stored[1]);
-  if (!type.ranked)
-    return Error(StatusCode::kNotSupported, "has a dynamic rank, which is not supported").At(NameOf(tensor));
-  return type.dims.size();
+  return type.ranked ? std::optional(type.dims.size()) : std::nullopt;
+}
+
+Result<size_t> Tensors::Rank(TensorIndex tensor) {
+  DEPUTY_ASSIGN_OR_RETURN(const std::optional<size_t> rank, KnownRank(tensor));
+  if (rank) return *rank;
+  return Error(StatusCode::kNotSupported,
+               "has no shape in the file, and its operator does not determine its rank, "
+               "which the operator that reads it requires")
+      .At(NameOf(tensor));
 }
 
 Status Tensors::Check(TensorIndex tensor, ValueId id) const {

@@ -55,6 +55,9 @@ class Tensors {
 
   // Whether a tensor is available without a Transpose.
   Result<bool> Has(TensorIndex tensor, Layout layout);
+  // None: the file has no shape for a result whose rank depends on the run.
+  Result<std::optional<size_t>> KnownRank(TensorIndex tensor);
+  // kNotSupported where it is not known.
   Result<size_t> Rank(TensorIndex tensor);
 
   // The result of an operator. Real numbers are quantized if the tensor is.

@@ -178,6 +178,18 @@ TEST_F(FilesTest, DropInsMergeInTheOrderOfTheirNames) {
   EXPECT_EQ(loader.files()[1], folder_ / "conf.d/10-a.yaml");
 }
 
+TEST_F(FilesTest, DropInsBesideTwoFilesAreReadOnce) {
+  Write("conf.d/10-a.yaml", "version: 1\nfallback: none\n");
+  ConfigLoader loader;
+  loader.AddFileWithDropIns(Write("one.yaml", "version: 1\n"));
+  loader.AddFileWithDropIns(Write("two.yaml", "version: 1\nfallback: cpu\n"));
+  ASSERT_EQ(loader.files().size(), 3u);
+  EXPECT_EQ(loader.files()[1], folder_ / "conf.d/10-a.yaml");
+  const Result<Config> config = loader.Finish();
+  ASSERT_TRUE(config.ok()) << config.status().ToString();
+  EXPECT_EQ(config->fallback.origin.source, (folder_ / "two.yaml").string());
+}
+
 TEST_F(FilesTest, FileWithoutDropInsIgnoresThem) {
   Write("conf.d/a.yaml", "version: 1\nfallback: none\n");
   EXPECT_EQ(*LoadFile(Write("config.yaml", "version: 1\n"))->fallback, Fallback::kCpu);

@@ -1,6 +1,7 @@
 // Graphs that VerifyGraph refuses; each differs from a sound one in one way.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -83,6 +84,34 @@ TEST_F(VerifyGraphTest, R28_ABranchHasNoInputs) {
   graph_.nodes[0] = MakeNode(PrimitiveBuilder("", "If", 16), graph_.inputs, graph_.nodes[0].outputs);
   for (const char* name : {"then_branch", "else_branch"}) graph_.nodes[0].regions.push_back({name, body, {}});
   EXPECT_EQ(VerifyGraph(graph_).message(), "region 'then_branch' has inputs, which a branch does not have");
+}
+
+// Clip-6 has its bounds as attributes: those of Clip-11, which are inputs, would be ignored.
+TEST_F(VerifyGraphTest, ANodeHasNoMoreAndNoFewerOperandsThanItsDefinition) {
+  const auto check = [&](const OperatorInfo& info, int32_t version, size_t inputs, size_t outputs) {
+    graph_.nodes[0] = MakeNode(PrimitiveBuilder(info.domain, info.name, version),
+                               std::vector<ValueId>(inputs, graph_.inputs[0]), graph_.nodes[0].outputs);
+    graph_.nodes[0].outputs.resize(outputs, kNone);
+    return VerifyGraph(graph_).message();
+  };
+  size_t checked = 0;
+  for (const OperatorInfo& info : AllOperators())
+    for (const OperatorDefinition& definition : info.definitions) {
+      const int32_t version = definition.since_version;
+      const OperandCounts counts = info.CountsAt(version);
+      const std::string needs = ", " + std::string(info.name) + "-" + std::to_string(version) + " needs ";
+      const size_t outputs = std::max(info.min_outputs, 1u);
+      const auto refused = [&](size_t inputs_given, size_t outputs_given) {
+        ++checked;
+        return check(info, version, inputs_given, outputs_given).find(needs) != std::string::npos;
+      };
+      EXPECT_TRUE(counts.max_inputs == kVariadic || refused(counts.max_inputs + 1, outputs)) << needs;
+      EXPECT_TRUE(counts.min_inputs == 0 || refused(counts.min_inputs - 1, outputs)) << needs;
+      EXPECT_TRUE(counts.max_outputs == kVariadic || refused(counts.min_inputs, counts.max_outputs + 1)) << needs;
+    }
+  EXPECT_GT(checked, 1000u);
+  EXPECT_EQ(check(*InfoOf(OpKind::kClip), 6, 3, 1), "has 3 inputs, Clip-6 needs 1");
+  EXPECT_EQ(check(*InfoOf(OpKind::kClip), 13, 4, 1), "has 4 inputs, Clip-13 needs 1 to 3");
 }
 
 TEST_F(VerifyGraphTest, TheKnownExtentsOfAValueAreCountable) {

@@ -49,8 +49,7 @@ TEST(Attributes, HintOfAVendorIsKept) {
   ASSERT_TRUE(graph.ok());
   EXPECT_EQ(graph->nodes[0].primitive.GetInt("vendor_hint", 0), 5);
   EXPECT_EQ(graph->warnings,
-            (std::vector<std::string>{
-                "the node that makes 'y' (Relu): Relu-14 has no attribute 'vendor_hint': it has no effect"}));
+            (std::vector<std::string>{"node 0 (Relu): Relu-14 has no attribute 'vendor_hint': it has no effect"}));
 }
 
 // Softmax-13 with a temperature, a slip of an exporter; the same of many nodes is said once.
