@@ -4,8 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
-#include <cstring>
 #include <ctime>
 
 #include "base/spin.hpp"
@@ -68,7 +68,7 @@ bool SpinTime::Poll(const Bell& bell, uint32_t seen) {
 
 bool PutWords(uint64_t* slot, std::atomic<uint32_t>& count, const std::vector<uint64_t>& words) {
   if (words.size() > kSlotWords) return false;
-  std::memcpy(slot, words.data(), words.size() * sizeof(uint64_t));
+  std::copy(words.begin(), words.end(), slot);
   count.store(static_cast<uint32_t>(words.size()), std::memory_order_relaxed);
   return true;
 }
@@ -76,8 +76,7 @@ bool PutWords(uint64_t* slot, std::atomic<uint32_t>& count, const std::vector<ui
 bool TakeWords(const uint64_t* slot, const std::atomic<uint32_t>& count, std::vector<uint64_t>& words) {
   const uint32_t taken = count.load(std::memory_order_relaxed);
   if (taken > kSlotWords) return false;
-  words.resize(taken);
-  std::memcpy(words.data(), slot, taken * sizeof(uint64_t));
+  words.assign(slot, slot + taken);
   return true;
 }
 

@@ -139,7 +139,7 @@ void RunTransfer::Finish(RemoteCall& call) const {
   for (size_t i = args_.input_count; i < count(); ++i)
     if (const uint8_t* from = Own(channel.tensors, i)) std::memcpy(tensor(i)->data, from, tensor(i)->byte_size);
   for (const RemoteCall::Allocated& output : call.allocated())
-    std::memcpy(output.data, channel.outputs[output.output].data(), output.size);
+    if (output.size != 0) std::memcpy(output.data, channel.outputs[output.output].data(), output.size);
 }
 
 // The bytes of a tensor in the channel's region; null where it has none there.

@@ -192,6 +192,12 @@ TEST_P(ChannelTest, AnswerOfAnEarlierCallIsNoAnswer) {
   EXPECT_EQ(ReceiveWhile(late, milliseconds(50)), Transfer::kOverdue);
 }
 
+TEST_P(ChannelTest, AnAnswerWithoutWordsIsOne) {
+  Call();
+  EXPECT_EQ(ReceiveWhile([&] { Answer({}); }), Transfer::kDone);
+  EXPECT_TRUE(frame_.words.empty());
+}
+
 TEST_P(ChannelTest, AnswerLongerThanTheSlotIsInvalid) {
   Call();
   const auto lie = [&] {
