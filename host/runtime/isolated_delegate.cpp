@@ -19,13 +19,6 @@ struct Claim {
   void* claim;
 };
 
-// The facet of a worker's delegate, which another process of the same plugin had.
-template <class Facet>
-Result<Facet> Offered(Facet facet) {
-  if (facet != nullptr) return facet;
-  return Status(StatusCode::kPlugin, "its new worker process lacks a part that the one before had");
-}
-
 Status WorkerEnded() { return Status(StatusCode::kDeviceLost, "its worker process has ended"); }
 
 // One call to a worker that has content in work.
@@ -113,7 +106,7 @@ class IsolatedExecutable final : public Executable {
         made_(std::move(made)) {}
 
   Result<std::unique_ptr<ExecutionContext>> CreateContext() const override {
-    const MutexLock lock(delegate_->loading());
+    const auto lock = delegate_->loading();
     DEPUTY_RETURN_IF_ERROR(Renew());
     InWork work(*delegate_, *worker_, kept_->content);
     DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<ExecutionContext> context, work.Done(made_->CreateContext()));
@@ -123,7 +116,7 @@ class IsolatedExecutable final : public Executable {
   }
   bool reads_shared_memory() const override { return true; }
   Result<std::vector<uint8_t>> Serialize(size_t limit) const override {
-    const MutexLock lock(delegate_->loading());
+    const auto lock = delegate_->loading();
     return made_->Serialize(limit);
   }
 
@@ -141,14 +134,13 @@ class IsolatedExecutable final : public Executable {
 
   // The claim of the same nodes.
   Status ClaimAgain(Delegate& delegate, PartitionSpec& partition) const {
-    DEPUTY_ASSIGN_OR_RETURN(PartitionProposer* const proposer, Offered(delegate.proposer()));
-    DEPUTY_ASSIGN_OR_RETURN(const std::vector<PartitionSpec> proposed, proposer->Propose(*kept_->view));
+    DEPUTY_ASSIGN_OR_RETURN(const std::vector<PartitionSpec> proposed, delegate.Propose(*kept_->view));
     partition.claim = nullptr;
     for (const PartitionSpec& claim : proposed)
       if (partition.claim == nullptr && claim.nodes == partition.nodes)
         partition.claim = claim.claim;
       else
-        proposer->ReleaseClaim(claim.claim);
+        delegate.ReleaseClaim(claim.claim);
     if (partition.claim != nullptr) return {};
     return Error(StatusCode::kDeviceLost, "its new worker process does not propose the partition '{}' again",
                  partition.name);
@@ -191,7 +183,7 @@ std::optional<FaultContent> WorkContent::Describe() const {
 }
 
 uint64_t WorkerCalls::Register(const std::shared_ptr<const WorkContent>& content) {
-  const MutexLock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   if (contents_.size() >= next_sweep_) {
     std::erase_if(contents_, [](const auto& entry) { return entry.second.expired(); });
     next_sweep_ = std::max<size_t>(64, 2 * contents_.size());
@@ -202,7 +194,7 @@ uint64_t WorkerCalls::Register(const std::shared_ptr<const WorkContent>& content
 
 void WorkerCalls::NoteLoading(const std::shared_ptr<const ModelIdentity>& model) {
   last_run.store(0, std::memory_order_relaxed);
-  const MutexLock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   loaded_ = model;
 }
 
@@ -210,7 +202,7 @@ std::optional<FaultContent> WorkerCalls::Last() const {
   std::shared_ptr<const WorkContent> content;
   std::shared_ptr<const ModelIdentity> model;
   {
-    const MutexLock lock(mutex_);
+    const std::lock_guard lock(mutex_);
     const uint64_t number = last_run.load(std::memory_order_relaxed);
     if (const auto found = contents_.find(number); found != contents_.end()) content = found->second.lock();
     if (number == 0) model = loaded_.lock();
@@ -221,7 +213,7 @@ std::optional<FaultContent> WorkerCalls::Last() const {
 }
 
 Result<std::shared_ptr<const ServedDelegate>> DelegateWorker::Live() {
-  const MutexLock loading_lock(loading());
+  const auto loading_lock = loading();
   std::shared_ptr<const ServedDelegate> worker = last();
   if (worker != nullptr && !worker->has_ended()) return worker;
   if (worker != nullptr) {
@@ -233,7 +225,7 @@ Result<std::shared_ptr<const ServedDelegate>> DelegateWorker::Live() {
   const bool again = worker != nullptr;
   worker = std::make_shared<const ServedDelegate>(std::move(started));
   {
-    const MutexLock lock(mutex_);
+    const std::lock_guard lock(mutex_);
     worker_ = worker;
   }
   if (again) Log(LogLevel::kInfo, "{}: its worker process was started again", worker->delegate->name());
@@ -274,12 +266,12 @@ void DelegateWorker::Count(const ServedDelegate& ended, const std::optional<Faul
 }
 
 std::shared_ptr<const ServedDelegate> DelegateWorker::last() const {
-  const MutexLock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   return worker_;
 }
 
 Status DelegateWorker::SetOption(const std::string& name, const std::string& text) {
-  const MutexLock lock(loading());
+  const auto lock = loading();
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, Live());
   DEPUTY_RETURN_IF_ERROR(worker->delegate->SetOption(name, text));
   changed_options_[name] = text;
@@ -317,61 +309,50 @@ Result<std::unique_ptr<Delegate>> IsolatedDelegate::Open(DelegateWorker::Start s
 }
 
 IsolatedDelegate::IsolatedDelegate(std::shared_ptr<DelegateWorker> worker)
-    : worker_(std::move(worker)),
-      name_(last().name()),
-      id_(last().id()),
-      proposes_(last().proposer() != nullptr),
-      groups_(last().grouper() != nullptr),
-      estimates_(last().estimator() != nullptr),
-      has_blobs_(last().blobs() != nullptr),
-      has_operators_(last().own_operators() != nullptr),
-      has_device_(last().device_control() != nullptr) {}
+    : worker_(std::move(worker)), name_(last().name()), id_(last().id()) {}
 
 Status IsolatedDelegate::QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) {
-  const MutexLock lock(worker_->loading());
+  const auto lock = worker_->loading();
   const WorkContent content(&view);
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
   return InWork(*worker_, *worker, content).Done(worker->delegate->QuerySupport(view, verdicts));
 }
 
 Result<std::vector<PartitionSpec>> IsolatedDelegate::Propose(const GraphView& view) {
-  const MutexLock lock(worker_->loading());
+  const auto lock = worker_->loading();
   const WorkContent content(&view);
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
-  DEPUTY_ASSIGN_OR_RETURN(PartitionProposer* const proposer, Offered(worker->delegate->proposer()));
   InWork work(*worker_, *worker, content);
-  DEPUTY_ASSIGN_OR_RETURN(std::vector<PartitionSpec> claims, work.Done(proposer->Propose(view)));
+  DEPUTY_ASSIGN_OR_RETURN(std::vector<PartitionSpec> claims, work.Done(worker->delegate->Propose(view)));
   for (PartitionSpec& claim : claims) claim.claim = new Claim{worker, claim.claim};
   return claims;
 }
 
 void IsolatedDelegate::ReleaseClaim(void* claim) {
-  const MutexLock lock(worker_->loading());
+  const auto lock = worker_->loading();
   const std::unique_ptr<Claim> released(static_cast<Claim*>(claim));
-  released->worker->delegate->proposer()->ReleaseClaim(released->claim);
+  released->worker->delegate->ReleaseClaim(released->claim);
 }
 
 Result<std::vector<std::vector<NodeId>>> IsolatedDelegate::Groups(const GraphView& view) {
-  const MutexLock lock(worker_->loading());
+  const auto lock = worker_->loading();
   const WorkContent content(&view);
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
-  DEPUTY_ASSIGN_OR_RETURN(NodeGrouper* const grouper, Offered(worker->delegate->grouper()));
-  return InWork(*worker_, *worker, content).Done(grouper->Groups(view));
+  return InWork(*worker_, *worker, content).Done(worker->delegate->Groups(view));
 }
 
 Result<Estimate> IsolatedDelegate::EstimatePartition(const GraphView& view, const PartitionSpec& partition) {
-  const MutexLock lock(worker_->loading());
+  const auto lock = worker_->loading();
   const WorkContent content(&view, &partition);
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
-  DEPUTY_ASSIGN_OR_RETURN(PartitionEstimator* const estimator, Offered(worker->delegate->estimator()));
   DEPUTY_ASSIGN_OR_RETURN(const PartitionSpec own, WithClaimOf(partition, worker));
   InWork work(*worker_, *worker, content);
-  return work.Done(estimator->EstimatePartition(view, own));
+  return work.Done(worker->delegate->EstimatePartition(view, own));
 }
 
 Result<std::shared_ptr<const Executable>> IsolatedDelegate::Compile(const GraphView& view,
                                                                     const PartitionSpec& partition) {
-  const MutexLock lock(worker_->loading());
+  const auto lock = worker_->loading();
   const std::unique_ptr<Claim> consumed(static_cast<Claim*>(partition.claim));
   const WorkContent content(&view, &partition);
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
@@ -383,14 +364,13 @@ Result<std::shared_ptr<const Executable>> IsolatedDelegate::Compile(const GraphV
 
 Result<std::shared_ptr<const Executable>> IsolatedDelegate::Restore(const GraphView& view,
                                                                     const PartitionSpec& partition, Blob blob) {
-  const MutexLock lock(worker_->loading());
+  const auto lock = worker_->loading();
   const WorkContent content(&view, &partition);
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
-  DEPUTY_ASSIGN_OR_RETURN(BlobFormat* const blobs, Offered(worker->delegate->blobs()));
   DEPUTY_ASSIGN_OR_RETURN(const PartitionSpec own, WithClaimOf(partition, worker));
   InWork work(*worker_, *worker, content);
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> made,
-                          work.Done(blobs->Restore(view, own, std::move(blob))));
+                          work.Done(worker->delegate->Restore(view, own, std::move(blob))));
   return Kept(std::move(worker), std::move(made), view, partition);
 }
 
@@ -403,42 +383,36 @@ std::shared_ptr<const Executable> IsolatedDelegate::Kept(std::shared_ptr<const S
   return std::make_shared<const IsolatedExecutable>(worker_, std::move(worker), std::move(made), view_, partition);
 }
 
-Result<BlobMaker> IsolatedDelegate::blob_maker() {
-  const MutexLock lock(worker_->loading());
-  DEPUTY_ASSIGN_OR_RETURN(BlobFormat* const blobs, Offered(last().blobs()));
-  return blobs->blob_maker();
+Result<BlobMaker> IsolatedDelegate::blob_maker() const {
+  const auto lock = worker_->loading();
+  return last().blob_maker();
 }
 
-Status IsolatedDelegate::CheckBlob(const std::string& compatibility) {
-  const MutexLock lock(worker_->loading());
+Status IsolatedDelegate::CheckBlob(const std::string& compatibility) const {
+  const auto lock = worker_->loading();
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->Live());
-  DEPUTY_ASSIGN_OR_RETURN(BlobFormat* const blobs, Offered(worker->delegate->blobs()));
-  return blobs->CheckBlob(compatibility);
+  return worker->delegate->CheckBlob(compatibility);
 }
 
 Status IsolatedDelegate::InferOwn(InferenceContext& context) const {
   const WorkContent content;
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
-  DEPUTY_ASSIGN_OR_RETURN(const OwnOperators* const own, Offered(worker->delegate->own_operators()));
-  return InWork(*worker_, *worker, content).Done(own->InferOwn(context));
+  return InWork(*worker_, *worker, content).Done(worker->delegate->InferOwn(context));
 }
 
 std::shared_ptr<Delegate> IsolatedDelegate::custom_kernels() const {
-  const OwnOperators* const own = last().own_operators();
-  if (own == nullptr || own->custom_kernels() == nullptr) return nullptr;
+  if (last().custom_kernels() == nullptr) return nullptr;
   Result<std::unique_ptr<Delegate>> kernels = Open([worker = worker_]() -> Result<ServedDelegate> {
     DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> live, worker->Live());
-    DEPUTY_ASSIGN_OR_RETURN(const OwnOperators* const live_own, Offered(live->delegate->own_operators()));
-    DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<Delegate> served, Offered(live_own->custom_kernels()));
-    return ServedDelegate{std::move(served), live->has_ended, live->own_fault, live->calls, live->fault_limits};
+    return ServedDelegate{live->delegate->custom_kernels(), live->has_ended, live->own_fault, live->calls,
+                          live->fault_limits};
   });
   return kernels.ok() ? std::shared_ptr<Delegate>(std::move(kernels).value()) : nullptr;
 }
 
 Result<DeviceState> IsolatedDelegate::device_state() const {
   const std::shared_ptr<const ServedDelegate> worker = worker_->last();
-  DEPUTY_ASSIGN_OR_RETURN(const DeviceControl* const control, Offered(worker->delegate->device_control()));
-  return control->device_state();
+  return worker->delegate->device_state();
 }
 
 std::vector<std::pair<std::string, std::string>> IsolatedDelegate::options() const {

@@ -12,7 +12,6 @@
 #include "picky_delegate.hpp"
 #include "plan/arena.hpp"
 #include "plan/make_plan.hpp"
-#include "support/borrowed_delegate.hpp"
 #include "unit/import/model_builder.hpp"
 
 namespace deputy::host::benchmarks {
@@ -60,10 +59,12 @@ void PlaceWith(benchmark::State& state, const std::vector<OpKind>& kinds) {
   const Graph graph = ChainGraph(static_cast<size_t>(state.range(0)));
   PickyDelegate picky("picky", kinds);
   const std::shared_ptr<Delegate> cpu = MakeCpuDelegate(std::make_shared<ThreadPool>(1));
-  const HostedDelegate delegates[] = {Borrowed(picky), cpu};
+  Delegate* const delegates[] = {&picky, cpu.get()};
+  PlacementOptions options;
+  options.delegates.resize(2);
   for (auto _ : state) {
     SupportMatrix support;
-    Result<Placement> placement = Place(graph, delegates, {}, support);
+    Result<Placement> placement = Place(graph, delegates, options, support);
     if (!placement.ok()) return state.SkipWithError(placement.status().ToString().c_str());
   }
   Finish(state);
@@ -76,9 +77,11 @@ void PlaceAlternating(benchmark::State& state) { PlaceWith(state, {OpKind::kRelu
 // Placement, kernels, memory.
 void PlanAll(benchmark::State& state) {
   const auto graph = std::make_shared<const Graph>(ChainGraph(static_cast<size_t>(state.range(0))));
-  const std::vector<HostedDelegate> delegates = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
+  const std::vector<std::shared_ptr<Delegate>> delegates = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
+  PlacementOptions options;
+  options.delegates.resize(1);
   for (auto _ : state) {
-    const auto plan = MakePlan(graph, delegates, {});
+    const auto plan = MakePlan(graph, delegates, options);
     if (!plan.ok()) return state.SkipWithError(plan.status().ToString().c_str());
   }
   Finish(state);
@@ -90,9 +93,11 @@ Status LoadOnce(const std::string& bytes) {
   PassOptions passes;
   passes.evaluator = MakeCpuEvaluator();
   DEPUTY_RETURN_IF_ERROR(RunPasses(graph, passes));
-  const std::vector<HostedDelegate> delegates = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
+  const std::vector<std::shared_ptr<Delegate>> delegates = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
+  PlacementOptions options;
+  options.delegates.resize(1);
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan,
-                          MakePlan(std::make_shared<const Graph>(std::move(graph)), delegates, {}));
+                          MakePlan(std::make_shared<const Graph>(std::move(graph)), delegates, options));
   return Execution::Create(std::move(plan)).status();
 }
 

@@ -9,7 +9,6 @@
 #include "partition/cost_policy.hpp"
 #include "partition/placer.hpp"
 #include "picky_delegate.hpp"
-#include "support/borrowed_delegate.hpp"
 
 namespace deputy::host::benchmarks {
 namespace {
@@ -91,8 +90,9 @@ void PlaceOnThree(benchmark::State& state, const Graph& graph, std::shared_ptr<c
       second("second", {OpKind::kAdd, OpKind::kMul, OpKind::kSigmoid}),
       third("third", {OpKind::kSigmoid, OpKind::kTanh, OpKind::kSub, OpKind::kMul});
   const std::shared_ptr<Delegate> cpu = MakeCpuDelegate(std::make_shared<ThreadPool>(1));
-  const HostedDelegate delegates[] = {Borrowed(first), Borrowed(second), Borrowed(third), cpu};
+  Delegate* const delegates[] = {&first, &second, &third, cpu.get()};
   PlacementOptions options;
+  options.delegates.resize(4);
   options.policy = std::move(policy);
   size_t partitions = 0;
   for (auto _ : state) {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "partition/placer.hpp"
-#include "support/borrowed_delegate.hpp"
 #include "support/test_delegate.hpp"
 #include "support/test_graph.hpp"
 
@@ -22,14 +21,11 @@ inline TestGraph Chain(const std::string& ops) {
 
 inline TestDelegate TestCpu() { return TestDelegate("cpu", {"*"}, /*one_node=*/true); }
 
-// `limits` are those of the first delegate.
 inline Result<Placement> PlaceOn(const Graph& graph, const std::vector<Delegate*>& delegates,
-                                 const PlacementOptions& options = {}, const DelegateLimits& limits = {}) {
-  std::vector<HostedDelegate> hosted;
-  for (Delegate* const delegate : delegates) hosted.push_back(Borrowed(*delegate));
-  hosted.front().limits = limits;
+                                 PlacementOptions options = {}) {
+  options.delegates.resize(delegates.size());
   SupportMatrix support;
-  return Place(graph, hosted, options, support);
+  return Place(graph, delegates, options, support);
 }
 
 // Node names of the partitions of one delegate, in running order.
