@@ -82,9 +82,11 @@ void ConfigLoader::AddDropIns(const fs::path& folder) {
   std::error_code error;
   const fs::file_status status = fs::status(folder, error);
   if (status.type() == fs::file_type::not_found) return;
-  const fs::path known = fs::weakly_canonical(folder, error);
-  if (std::find(drop_in_folders_.begin(), drop_in_folders_.end(), known) != drop_in_folders_.end()) return;
-  drop_in_folders_.push_back(known);
+  std::error_code unresolved;
+  fs::path resolved = fs::weakly_canonical(folder, unresolved);
+  if (unresolved) resolved = folder;
+  if (std::find(drop_in_folders_.begin(), drop_in_folders_.end(), resolved) != drop_in_folders_.end()) return;
+  drop_in_folders_.push_back(std::move(resolved));
   if (status.type() != fs::file_type::directory)
     return AddUnreadable(folder.string(), error ? "cannot open: " + error.message() : "is not a folder");
   // Others could remove files from it, even if it has none that they could change.

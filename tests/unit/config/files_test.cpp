@@ -190,6 +190,20 @@ TEST_F(FilesTest, DropInsBesideTwoFilesAreReadOnce) {
   EXPECT_EQ(config->fallback.origin.source, (folder_ / "two.yaml").string());
 }
 
+TEST_F(FilesTest, EachFolderOfDropInsThatCannotBeOpenedIsReported) {
+  ConfigLoader loader;
+  for (const char* name : {"one", "two"}) {
+    const fs::path file = Write(std::string(name) + "/config.yaml", "version: 1\n");
+    fs::create_symlink("conf.d", file.parent_path() / "conf.d");
+    loader.AddFileWithDropIns(file);
+  }
+  const std::string said = loader.Finish().status().ToString();
+  for (const char* name : {"one", "two"})
+    EXPECT_NE(said.find((folder_ / name / "conf.d").string() + ": cannot open: Too many levels of symbolic links"),
+              std::string::npos)
+        << said;
+}
+
 TEST_F(FilesTest, FileWithoutDropInsIgnoresThem) {
   Write("conf.d/a.yaml", "version: 1\nfallback: none\n");
   EXPECT_EQ(*LoadFile(Write("config.yaml", "version: 1\n"))->fallback, Fallback::kCpu);
