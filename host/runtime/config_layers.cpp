@@ -112,28 +112,30 @@ void AddNamed(const std::string& named, ConfigLoader& loader) {
 }
 
 std::vector<std::string> EnvironmentWarnings() {
-  constexpr std::string_view kPrefix = "DEPUTY_", kPlainPrefix = "DEPUTY";
+  constexpr std::string_view kPrefix = "DEPUTY_";
   constexpr std::string_view kKnown[] = {"BUNDLE", "BUNDLES", "CHECK", "CONFIG", "SYSTEM_CONFIG"};
   constexpr size_t kMostEdits = 2;
-  // "CONFIG_FILE" of "DEPUTY_config_file", and of "DEPUTYCONFIGFILE" no more than "CONFIGFILE".
-  const auto ending_of = [&](const std::string& name) -> std::optional<std::string> {
+  // "CONFIG" of "DEPUTY_CONFIG", "deputy_config" and "DEPUTYCONFIG"; empty for names of others.
+  const auto ending_of = [](const std::string& name) -> std::string {
     std::string upper = name;
     for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    if (upper.rfind(kPlainPrefix, 0) != 0) return std::nullopt;
-    return upper.substr(upper.rfind(kPrefix, 0) == 0 ? kPrefix.size() : kPlainPrefix.size());
+    constexpr std::string_view kProduct = "DEPUTY";
+    if (upper.rfind(kProduct, 0) != 0) return {};
+    upper.erase(0, kProduct.size());
+    return upper.rfind('_', 0) == 0 ? upper.substr(1) : upper;
   };
   std::vector<std::string> warnings;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
     const std::string name(text.substr(0, text.find('=')));
-    const std::optional<std::string> ending = ending_of(name);
-    if (!ending || ending->empty() || !Environment(name.c_str())) continue;
+    const std::string ending = ending_of(name);
+    if (ending.empty() || !Environment(name.c_str())) continue;
     // Others have such names as well: only what may be a mistake is worth a message.
-    std::string meant = NearestMatch(*ending, kKnown);
-    const size_t shorter = std::min(ending->size(), meant.size()), longer = std::max(ending->size(), meant.size());
+    std::string meant = NearestMatch(ending, kKnown);
+    const size_t shorter = std::min(ending.size(), meant.size()), longer = std::max(ending.size(), meant.size());
     if (longer - shorter > kMostEdits) meant.clear();
     for (const std::string_view known : kKnown)
-      if (meant.empty() && (*ending == std::string(known) + "_FILE" || *ending == std::string(known) + "_PATH"))
+      if (meant.empty() && (ending == std::string(known) + "_FILE" || ending == std::string(known) + "_PATH"))
         meant = known;
     if (meant.empty() || std::string(kPrefix) + meant == name) continue;
     warnings.push_back(
