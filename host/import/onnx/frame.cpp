@@ -99,6 +99,7 @@ const pb::FunctionProto* Functions::Find(const std::string& domain, const std::s
 
 std::vector<std::string> Functions::OverloadsOf(const std::string& domain, const std::string& name) const {
   std::vector<std::string> names;
+  if (functions_.empty()) return names;  // of most models, which have many nodes
   for (auto it = functions_.lower_bound({domain, name, ""}); it != functions_.end(); ++it) {
     const auto& [of_domain, of_name, overload] = it->first;
     if (of_domain != domain || of_name != name) break;
