@@ -110,19 +110,18 @@ Result<Value> DefaultOf(const Primitive& primitive) {
   return static_cast<Value>(primitive.GetInt("default_int64", -1));
 }
 
-// Of several equal keys the last counts since definition 4, the first before it, where the definitions are silent and
-// ONNX Runtime takes that.
+// Since definition 4 the last of several equal keys counts, and a NaN is a key. Before it a NaN stands for nothing; of
+// equal keys, about which the definitions are silent, the first counts, as in ONNX Runtime.
 template <class Key, class Value>
 Result<LabelMap<Value>> ReadMap(const Primitive& primitive, const Tensor& keys, const Tensor& values) {
   LabelMap<Value> map;
   DEPUTY_ASSIGN_OR_RETURN(map.otherwise, DefaultOf<Value>(primitive));
-  // Before definition 4 a NaN in the list stands for nothing.
-  const bool finds_nan = primitive.since_version() >= 4, takes_last = primitive.since_version() >= 4;
+  const bool is_since_4 = primitive.since_version() >= 4;
   for (size_t i = 0; i < keys.values<Key>().size(); ++i) {
     const Key key = keys.values<Key>()[i];
-    if (key != key && !finds_nan) continue;
+    if (key != key && !is_since_4) continue;
     const auto [known, is_new] = map.values.emplace(KeyOf(key), values.values<Value>()[i]);
-    if (!is_new && takes_last) known->second = values.values<Value>()[i];
+    if (!is_new && is_since_4) known->second = values.values<Value>()[i];
   }
   return map;
 }
