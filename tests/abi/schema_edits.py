@@ -286,9 +286,8 @@ HARMFUL = ("delete_schema_field", "swap_schema_fields", "insert_schema_field", "
            "append_required_schema_field", "change_schema_value", "change_type_of_a_schema_enum", "change_the_root",
            "use_an_unknown_declaration", "delete_operator", "change_domain", "change_counts", "delete_definition",
            "insert_older_definition", "change_definition", "change_counts_of_definitions", "delete_attribute",
-           "change_attribute",
-           "end_attribute_with_a_known_definition", "change_operands", "change_types_of_a_variable",
-           "change_a_rule", "put_an_operator_under_a_condition")
+           "change_attribute", "end_attribute_with_a_known_definition", "change_operands",
+           "change_types_of_a_variable", "change_a_rule", "put_an_operator_under_a_condition")
 LEGAL = ("append_schema_field", "append_schema_value", "append_schema_table", "reword_a_comment_of_the_schema",
          "rewrap_the_schema", "append_operator", "append_definition", "append_attribute",
          "append_definition_that_ends_an_attribute")

@@ -117,9 +117,9 @@ The operators that Deputy supports, generated from [the one list](../../sdk/sche
 A file of a newer IR version or operator set than those of the newest release of ONNX that the list knows is read where all
 of its fields, attributes and inputs are known, with a warning in the log; otherwise it is refused with the versions that
 are known. An attribute that no definition of its operator's version has is a warning with node, operator and attribute, as
-are two constants of one name and a function of the model for the name of an operator in this list, which has no effect; two
-initializers of one name with different elements are an error. The IR version is 14,
-the operator set {newest_opset}; the element types float6e2m3, float6e3m2 and complex numbers are refused by name.
+are two constants of one name and a function of the model for the name of an operator in this list, which has no effect;
+two initializers of one name with different elements are an error. The IR version is 14, the operator set {newest_opset};
+the element types float6e2m3, float6e3m2 and complex numbers are refused by name.
 """
 SAME_PADDING = """
 With `auto_pad` SAME_UPPER or SAME_LOWER a convolution or a pool gives `ceil(input / stride)` elements along each spatial
@@ -141,10 +141,10 @@ Runtime knows and does not compute, are refused by name.
 CLASSICAL = """
 What scikit-learn, XGBoost and LightGBM export. Results are those of ONNX Runtime, also where the definitions are silent: a
 classifier of two classes whose trees have weights of both has labels 0 and 1; one score is not changed by SOFTMAX and
-LOGISTIC. Where they are not silent and ONNX Runtime 1.32 departs from them, they are followed: of equal keys of a LabelEncoder
-since definition 4 the last counts, and `post_transform` of TreeEnsemble is 1 for SOFTMAX and 2 for LOGISTIC. A
-LinearClassifier has `intercepts`. Ensembles of trees are checked when the model is loaded: lists of different lengths, nodes that do not exist,
-cycles, several roots and targets out of range are errors that name attribute and element.
+LOGISTIC. Where they are not silent and ONNX Runtime 1.32 departs from them, they are followed: of equal keys of a
+LabelEncoder since definition 4 the last counts, and `post_transform` of TreeEnsemble is 1 for SOFTMAX and 2 for LOGISTIC.
+A LinearClassifier has `intercepts`. Ensembles of trees are checked when the model is loaded: lists of different lengths,
+nodes that do not exist, cycles, several roots and targets out of range are errors that name attribute and element.
 
 Strings and maps are no values of a run. A **ZipMap**, which skl2onnx writes behind each classifier, is read as the tensor
 of scores that it would turn into maps: the output keeps its name, has a column for each class, and a warning names it with

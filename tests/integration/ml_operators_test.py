@@ -295,6 +295,21 @@ class ByTheDefinition(ScratchTest):
         self.assertEqual(case.results()[0].tolist(), [0.5, 1.5])
         self.gives(case, *case.results())
 
+    def test_PostTransformsOfTreeEnsembleAreNumberedByItsDefinition(self):
+        attributes = {**SMALL, "leaf_targetids": [0, 1, 1], "n_targets": 2}
+        raw = np.array([[1, 0], [0, 3]], "float32")
+        plain = Case.of("TreeEnsemble", [X], ml=5, post_transform=0, **attributes)
+        self.gives(plain, raw)
+        softmax = np.exp(raw) / np.exp(raw).sum(axis=1, keepdims=True)
+        for number, expected in ((1, softmax), (2, 1 / (1 + np.exp(-raw)))):
+            made = Case.of("TreeEnsemble", [X], ml=5, post_transform=number, **attributes)
+            self.gives(Case(f"transform_{number}", made.nodes, [X], opsets=made.opsets), expected.astype("float32"))
+
+    def test_ALinearClassifierHasIntercepts(self):
+        case = Case.of("LinearClassifier", [np.ones((1, 2), "float32")], 2, classlabels_ints=[0, 1],
+                       coefficients=[1.0, 0, 0, 1.0])  # fmt: skip
+        self.assertIn("attribute 'intercepts' is empty", refusal(OPTIONS.deputy, case, self.folder))
+
     def test_SquaresOfLargeElementsDoNotOverflow(self):
         x = np.array([[1e20, 2e20, 0], [3e-30, 4e-30, 0], [3e38, 3e38, 3e38]], "float32")
         expected = (x / np.sqrt((x.astype("float64") ** 2).sum(axis=1, keepdims=True))).astype("float32")

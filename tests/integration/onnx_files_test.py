@@ -103,9 +103,9 @@ class Doubts(Files):
         self.check(deputy("run", self.file("two.onnx", data)), 3, "initializer 'w'", "at index 1")
 
     def test_InputsThatTheDefinitionOfTheOpsetLacksAreRefused(self):
-        two = {"Clip": (6, 3), "Pad": (10, 2), "Slice": (9, 3), "Unsqueeze": (11, 2), "Squeeze": (11, 2), "TopK": (9, 2),
+        cases = {"Clip": (6, 3), "Pad": (10, 2), "Slice": (9, 3), "Unsqueeze": (11, 2), "Squeeze": (11, 2), "TopK": (9, 2),
                "ReduceMax": (17, 2), "ReduceSum": (11, 2), "Resize": (10, 3), "Tile": (6, 3)}  # fmt: skip
-        for op_type, (opset, count) in two.items():
+        for op_type, (opset, count) in cases.items():
             path = self.one_node(node(op_type, ["x"] * count, ["y"], "n"), opset=opset)
             self.check(deputy("run", path), 3, f"node 'n' ({op_type}): has {count} inputs, {op_type}-")
 
