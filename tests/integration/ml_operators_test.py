@@ -15,6 +15,7 @@ import unittest
 from peer_cases import ML, Case, failures, refusal, tensor  # isort: skip, it exits with 77 where packages are missing
 
 import numpy as np
+import onnx
 from onnx import helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 
@@ -356,6 +357,44 @@ class InPlaceOfMapsAndStrings(ScratchTest):
         self.assertEqual(failures(OPTIONS.deputy, [folder]), "")
         self.assertIn("output 'y0' has the numbers of the labels instead of their texts: 0: 'setosa', 1: 'virginica'",
                       self.said(case))  # fmt: skip
+
+    def labelled(self, op_type, readers):
+        """A classifier of the labels '10' and '20' and nodes that read them as `labels`."""
+        attributes = {"classlabels_strings": ["10", "20"]}
+        if op_type == "TreeEnsembleClassifier":
+            attributes = {**STUMP, **attributes, "class_ids": [0, 1, 1]}
+            del attributes["classlabels_int64s"]
+        elif op_type == "LinearClassifier":
+            attributes.update(coefficients=[1.0, -1.0], intercepts=[0.0, 0.0])
+        else:
+            attributes.update(coefficients=[1.0, -1.0], rho=[0.0], kernel_type="LINEAR")
+        node = helper.make_node(op_type, ["x0"], ["labels", "scores"], "classifier", domain=ML, **attributes)
+        return Case(op_type, [node, *readers], [X])
+
+    def test_LabelsThatAreStringsAreReadByNoOtherNode(self):
+        cast = helper.make_node("Cast", ["labels"], ["t"], to=7)
+        branches = {"then_branch": helper.make_graph([cast], "then", [], [onnx.ValueInfoProto(name="t")]),
+                    "else_branch": helper.make_graph([helper.make_node("Constant", [], ["e"], value_ints=[1])], "else", [],
+                                                     [onnx.ValueInfoProto(name="e")])}  # fmt: skip
+        true = helper.make_node("Constant", [], ["true"], value=tensor(np.array(True)))
+        readers = {
+            "Cast": [helper.make_node("Cast", ["labels"], ["y0"], "reader", to=7)],
+            "Equal": [helper.make_node("Equal", ["labels", "labels"], ["y0"], "reader")],
+            "Identity": [helper.make_node("Identity", ["labels"], ["again"]),
+                         helper.make_node("Unique", ["again"], ["y0"], "reader")],
+            "If": [true, helper.make_node("If", ["true"], ["y0"], "reader", **branches)],
+        }  # fmt: skip
+        for op_type in ("LinearClassifier", "SVMClassifier", "TreeEnsembleClassifier"):
+            for name, nodes in readers.items():
+                with self.subTest(op_type + " " + name):
+                    said = refusal(OPTIONS.deputy, self.labelled(op_type, nodes), self.folder)
+                    self.assertRegex(said, r"node 'reader' \(\w+\): reads '(labels|again)', the labels of a classifier")
+
+    def test_LabelsThatAreStringsAreNotedForTheOutputThatHasThem(self):
+        case = self.labelled("LinearClassifier", [helper.make_node("Identity", ["labels"], ["y0"])])
+        said = self.said(case)
+        self.assertIn("output 'y0' has the numbers of the labels instead of their texts: 0: '10', 1: '20'", said)
+        self.assertNotIn("output 'labels'", said)
 
     def test_OtherOperatorsWithStringsAreRefusedByName(self):
         for case in (Case.of("LabelEncoder", [X.astype("int64")], ml=2, keys_int64s=[1], values_strings=["a"]),

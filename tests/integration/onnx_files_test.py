@@ -172,6 +172,35 @@ class Numbers(Files):
         y = self.file("y.pb", tensor((nan, nan, 6, -1), (1, 1, 4)))
         self.check(deputy("run", self.file("pool.onnx", data), "--input", f"x={x}", "--expect", f"y={y}"), 0)
 
+    def test_AnAxisOfTileThatIsOutOfRangeInTheRunIsAnError(self):
+        data = model([node("Tile", ["x", "tiles", "axis"], ["y"], "n")],
+                     [value_info("x", (2, 3)), value_info("tiles", (1,)), value_info("axis", (1,))],
+                     [value_info("y", ("rows", "columns"))], opset=1)  # fmt: skip
+        path, x = self.file("tile.onnx", data), self.file("x.pb", tensor((1, 2, 3, 4, 5, 6), (2, 3)))
+        tiles = self.file("tiles.pb", tensor((2,), (1,)))
+        for axis, status in ((0, 0), (1, 0), (2, 6), (-1, 6)):
+            given = self.file("axis.pb", tensor((axis,), (1,)))
+            run = deputy("run", path, "--input", f"x={x}", "--input", f"tiles={tiles}", "--input", f"axis={given}")
+            self.assertEqual(run.returncode == 0, status == 0, f"axis {axis}: {run.stdout}{run.stderr}")
+            if status != 0:
+                self.assertIn("axis", run.stderr)
+
+    def test_AttributesOfNewerDefinitionsDoNotAct(self):
+        data = model([node("MaxPool", ["x"], ["y"], "p", kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1)],
+                     [value_info("x", (1, 1, 5, 5))], [value_info("y", (1, 1, "h", "w"))], opset=8)  # fmt: skip
+        run = deputy("run", self.file("pool.onnx", data))
+        self.check(run, 0, "MaxPool-8 has no attribute 'ceil_mode': it has no effect", r"y float32 \[1,1,2,2\]")
+
+    def test_AnOutputTypeThatTheZeroPointContradictsIsRefused(self):
+        def quantize(**attributes):
+            return model([node("QuantizeLinear", ["x", "scale", "zero"], ["y"], "q", **attributes)],
+                         [value_info("x", (4,)), value_info("scale", ()), value_info("zero", (), 2)],
+                         [value_info("y", (4,), 2)], opset=23)  # fmt: skip
+        self.check(deputy("run", self.file("q.onnx", quantize(output_dtype=2, precision=1))), 0)
+        self.check(deputy("run", self.file("q.onnx", quantize(output_dtype=3))), 3,
+                   r"node 'q' \(QuantizeLinear\): attribute 'output_dtype' is int8, but y_zero_point is uint8")  # fmt: skip
+        self.check(deputy("run", self.file("q.onnx", quantize(precision=7))), 3, "'precision' is int64")
+
     def test_CastToFourBitsRounds(self):
         data = model([node("Cast", ["x"], ["q"], "narrow", to=22), node("Cast", ["q"], ["y"], "wide", to=1)],
                      [value_info("x", (4,))], [value_info("y", (4,))], opset=21)  # fmt: skip

@@ -39,12 +39,17 @@ Status CheckScale(const InferenceContext& context) {
 
 Status InferQuantizeLinear(InferenceContext& context) {
   DEPUTY_RETURN_IF_ERROR(CheckScale(context));
-  DType dtype = DType::kUint8;
-  if (context.has_input(2)) {
-    dtype = context.input(2).dtype;
-  } else {
-    DEPUTY_ASSIGN_OR_RETURN(dtype, TypeFromAttribute(context, "output_dtype", DType::kUint8));
-  }
+  DEPUTY_ASSIGN_OR_RETURN(const DType precision, TypeFromAttribute(context, "precision", DType::kUndefined));
+  constexpr DTypeSet kPrecisions =
+      Bit(DType::kUndefined) | Bit(DType::kFloat16) | Bit(DType::kBFloat16) | Bit(DType::kFloat32) | Bit(DType::kFloat64);
+  if ((kPrecisions & Bit(precision)) == 0)
+    return Error(StatusCode::kModel, "attribute 'precision' is {}, which is no floating-point type", NameOf(precision));
+  DEPUTY_ASSIGN_OR_RETURN(const DType wanted, TypeFromAttribute(context, "output_dtype", DType::kUndefined));
+  if (!context.has_input(2)) return LikeInput(context, wanted == DType::kUndefined ? DType::kUint8 : wanted);
+  const DType dtype = context.input(2).dtype;
+  if (wanted != DType::kUndefined && dtype != DType::kUndefined && wanted != dtype)
+    return Error(StatusCode::kModel, "attribute 'output_dtype' is {}, but y_zero_point is {}", NameOf(wanted),
+                 NameOf(dtype));
   return LikeInput(context, dtype);
 }
 

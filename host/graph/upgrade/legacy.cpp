@@ -82,7 +82,8 @@ std::optional<int64_t> WholeNumber(const Tensor* tensor) {
 
 }  // namespace
 
-// For tiles or an axis that are known only in the run: repeats = positions == axis ? tiles : 1.
+// For tiles or an axis that are known only in the run: repeats = positions == positions[axis] ? tiles : 1, where an axis
+// that is out of range, negative ones included, ends the run.
 Status ComputeRepeats(NodeRewrite& node, int64_t rank) {
   std::vector<int64_t> numbers;
   for (int64_t i = 0; i < rank; ++i) numbers.push_back(i);
@@ -94,7 +95,14 @@ Status ComputeRepeats(NodeRewrite& node, int64_t rank) {
     return node.AddBefore(name, PrimitiveBuilder("", "Cast", 13).Set("to", to), {node.input(i)});
   };
   const ValueId tiles = whole("tiles", 1), axis = whole("axis", 2);
-  const ValueId named = node.AddBefore("named", PrimitiveBuilder("", "Equal", 13), {all, axis});
+  DEPUTY_ASSIGN_OR_RETURN(Tensor first, Tensor::FromValues<int64_t>(DType::kInt64, {}, std::array<int64_t, 1>{0}));
+  DEPUTY_ASSIGN_OR_RETURN(Tensor beyond, Tensor::FromValues<int64_t>(DType::kInt64, {}, std::array<int64_t, 1>{rank}));
+  const ValueId negative = node.AddBefore("negative", PrimitiveBuilder("", "Less", 13),
+                                          {axis, node.AddConstant("first_axis", std::move(first))});
+  const ValueId index = node.AddBefore("index", PrimitiveBuilder("", "Where", 16),
+                                       {negative, node.AddConstant("rank", std::move(beyond)), axis});
+  const ValueId position = node.AddBefore("axis_of_tiles", PrimitiveBuilder("", "Gather", 13), {all, index});
+  const ValueId named = node.AddBefore("named", PrimitiveBuilder("", "Equal", 13), {all, position});
   node.SetInput(1, node.AddBefore("repeats", PrimitiveBuilder("", "Where", 16), {named, tiles, one}));
   return {};
 }

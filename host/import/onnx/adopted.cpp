@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "base/printable.hpp"
+#include "import/onnx/text_labels.hpp"
 
 namespace deputy::host::onnx_import {
 namespace {
 
 constexpr std::string_view kClassical = "ai.onnx.ml";
-constexpr int kMostListed = 20;
 
 const pb::AttributeProto* Find(const pb::NodeProto& node, std::string_view name) {
   const auto found = std::find_if(node.attribute().begin(), node.attribute().end(),
@@ -21,22 +21,13 @@ const pb::AttributeProto* Find(const pb::NodeProto& node, std::string_view name)
 }
 
 // "0: 'setosa', 1: 'virginica'"
-std::string Listed(const pb::NodeProto& node, std::string_view ints) {
+std::string Listed(const pb::NodeProto& node) {
   std::vector<std::string> labels;
   if (const pb::AttributeProto* strings = Find(node, "classlabels_strings"))
-    for (const std::string& label : strings->strings()) labels.push_back("'" + Printable(label, 40) + "'");
-  if (const pb::AttributeProto* numbers = Find(node, ints); labels.empty() && numbers != nullptr)
+    for (const std::string& label : strings->strings()) labels.push_back(QuotedLabel(label));
+  if (const pb::AttributeProto* numbers = Find(node, "classlabels_int64s"); labels.empty() && numbers != nullptr)
     for (const int64_t label : numbers->ints()) labels.push_back(std::to_string(label));
-  std::string text;
-  for (size_t i = 0; i < labels.size() && i < kMostListed; ++i)
-    text += fmt::format("{}{}: {}", i == 0 ? "" : ", ", i, labels[i]);
-  if (labels.size() > kMostListed) text += fmt::format(" and {} more", labels.size() - kMostListed);
-  return text;
-}
-
-bool IsClassifier(const pb::NodeProto& node) {
-  return node.domain() == kClassical && (node.op_type() == "LinearClassifier" || node.op_type() == "SVMClassifier" ||
-                                         node.op_type() == "TreeEnsembleClassifier");
+  return Numbered(labels);
 }
 
 }  // namespace
@@ -83,14 +74,9 @@ Status AddMeanVariance(Graph& graph, Node node, const pb::NodeProto& proto) {
 bool IsZipMap(const pb::NodeProto& node) { return node.domain() == kClassical && node.op_type() == "ZipMap"; }
 
 std::optional<std::string> NoteOn(const pb::NodeProto& node) {
-  if (node.output_size() == 0 || node.output(0).empty()) return std::nullopt;
-  const std::string output = Printable(node.output(0), 100);
-  if (IsZipMap(node))
-    return fmt::format("output '{}' is the tensor of scores of which ZipMap makes maps; its columns are {}", output,
-                       Listed(node, "classlabels_int64s"));
-  const pb::AttributeProto* const strings = Find(node, "classlabels_strings");
-  if (!IsClassifier(node) || strings == nullptr || strings->strings().empty()) return std::nullopt;
-  return fmt::format("output '{}' has the numbers of the labels instead of their texts: {}", output, Listed(node, ""));
+  if (!IsZipMap(node) || node.output_size() == 0 || node.output(0).empty()) return std::nullopt;
+  return fmt::format("output '{}' is the tensor of scores of which ZipMap makes maps; its columns are {}",
+                     Printable(node.output(0), 100), Listed(node));
 }
 
 }  // namespace deputy::host::onnx_import

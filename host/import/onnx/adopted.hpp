@@ -28,8 +28,7 @@ Status AddMeanVariance(Graph& graph, Node node, const pb::NodeProto& proto);
 
 bool IsZipMap(const pb::NodeProto& node);
 
-// A metadata entry that says which output is not what the model declares, or nothing: the scores of a ZipMap, and the
-// labels of a classifier that are strings.
+// A metadata entry that says which output of a ZipMap is not what the model declares; nothing for other nodes.
 std::optional<std::string> NoteOn(const pb::NodeProto& node);
 
 }  // namespace deputy::host::onnx_import

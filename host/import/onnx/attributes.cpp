@@ -62,6 +62,12 @@ bool IsUnknownAttribute(const OperatorInfo& info, int64_t opset, std::string_vie
   return !IsHint(name) && std::none_of(info.attributes.begin(), info.attributes.end(), is_it);
 }
 
+bool IsOfOtherDefinitions(const OperatorInfo& info, int64_t opset, std::string_view name) {
+  return opset <= NewestOpset(info.domain) && IsUnknownAttribute(info, opset, name) &&
+         std::any_of(info.attributes.begin(), info.attributes.end(),
+                     [&](const OperatorAttribute& listed) { return listed.name == name; });
+}
+
 pb::AttributeProto::AttributeType TypeOf(const pb::AttributeProto& attribute) {
   if (attribute.type() != pb::AttributeProto::UNDEFINED) return attribute.type();
   if (attribute.has_f()) return pb::AttributeProto::FLOAT;

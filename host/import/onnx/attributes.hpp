@@ -19,6 +19,10 @@ pb::AttributeProto::AttributeType TypeOf(const pb::AttributeProto& attribute);
 // delegates, and the regions of If, Loop and Scan are in no list.
 bool IsUnknownAttribute(const OperatorInfo& info, int64_t opset, std::string_view name);
 
+// Whether only other definitions of the operator, older or newer ones, have the attribute: in this one it must have no
+// effect. False for opsets that are newer than the list.
+bool IsOfOtherDefinitions(const OperatorInfo& info, int64_t opset, std::string_view name);
+
 // Adds the attribute under `name`. `opset` tells the operator's definition. Does not take graphs.
 Status AddAttribute(PrimitiveBuilder& builder, OpKind op, int64_t opset, const std::string& name,
                     const pb::AttributeProto& attribute, const TensorReader& tensors);

@@ -13,6 +13,7 @@
 #include "import/onnx/adopted.hpp"
 #include "import/onnx/attributes.hpp"
 #include "import/onnx/order.hpp"
+#include "import/onnx/text_labels.hpp"
 
 namespace deputy::host::onnx_import {
 namespace {
@@ -62,6 +63,7 @@ Result<Graph> ModelReader::Read() {
     graph.metadata.emplace_back(entry.key(), entry.value());
   Scope scope(graph);
   DEPUTY_RETURN_IF_ERROR(ReadGraph(frame, scope, model_.graph(), /*region=*/false));
+  DEPUTY_RETURN_IF_ERROR(NoteTextLabels(graph, notes_));
   for (std::string& note : notes_) graph.metadata.emplace_back(kNoteKey, std::move(note));
   DEPUTY_RETURN_IF_ERROR(AssignSymbols(graph));
   DEPUTY_RETURN_IF_ERROR(VerifyGraph(graph));
@@ -282,7 +284,8 @@ Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::N
     if (!names.insert(attribute.name()).second)
       return Error(StatusCode::kModel, "attribute '{}' is given twice", Printable(attribute.name()));
     DEPUTY_ASSIGN_OR_RETURN(const pb::AttributeProto* const value, frame.Resolve(attribute));
-    if (value == nullptr) continue;
+    if (value == nullptr || (op != OpKind::kOther && IsOfOtherDefinitions(*InfoOf(op), opset, attribute.name())))
+      continue;
     if (TypeOf(*value) != pb::AttributeProto::GRAPH && (!adopted || adopted->keeps_attributes))
       DEPUTY_RETURN_IF_ERROR(AddAttribute(builder, op, opset, attribute.name(), *value, tensors_));
   }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -125,6 +126,69 @@ TEST(Attributes, AnAttributeThatIsATypeIsKeptInOnnxNotation) {
   const Result<Graph> graph = builder.Import();
   ASSERT_TRUE(graph.ok()) << graph.status().ToString();
   EXPECT_EQ(graph->nodes[0].primitive.GetString("type", ""), "seq(tensor(float))");
+}
+
+onnx::AttributeProto::AttributeType ProtoTypeOf(AttributeKind kind) {
+  switch (kind) {
+    case AttributeKind::kInt: return onnx::AttributeProto::INT;
+    case AttributeKind::kFloat: return onnx::AttributeProto::FLOAT;
+    case AttributeKind::kString: return onnx::AttributeProto::STRING;
+    case AttributeKind::kInts: return onnx::AttributeProto::INTS;
+    case AttributeKind::kFloats: return onnx::AttributeProto::FLOATS;
+    case AttributeKind::kStrings: return onnx::AttributeProto::STRINGS;
+    case AttributeKind::kTensor: return onnx::AttributeProto::TENSOR;
+  }
+  return onnx::AttributeProto::UNDEFINED;
+}
+
+// The node of this definition with the attribute, as it was imported.
+Result<Graph> ImportWith(const OperatorInfo& info, int32_t since, const OperatorAttribute& attribute) {
+  ModelBuilder builder(info.domain.empty() ? since : 17);
+  if (!info.domain.empty()) builder.ImportDomain(std::string(info.domain), since);
+  const OperandCounts counts = info.CountsAt(since);
+  onnx::NodeProto& node = builder.Node(std::string(info.name), {}, {}, "n");
+  node.set_domain(std::string(info.domain));
+  for (uint32_t i = 0; i < counts.min_inputs; ++i) {
+    node.add_input("x" + std::to_string(i));
+    builder.Input(node.input(static_cast<int>(i)));
+  }
+  for (uint32_t i = 0; i < std::max(1u, info.min_outputs); ++i) {
+    node.add_output("y" + std::to_string(i));
+    builder.Output(node.output(static_cast<int>(i)));
+  }
+  onnx::AttributeProto& added = test::Attribute(node, std::string(attribute.name), ProtoTypeOf(attribute.kind));
+  added.set_i(1);
+  if (attribute.kind == AttributeKind::kTensor) {
+    added.mutable_t()->set_data_type(onnx::TensorProto::FLOAT);
+    added.mutable_t()->add_float_data(1);
+  }
+  return builder.Import();
+}
+
+TEST(Attributes, ThoseOfOtherDefinitionsHaveNoEffect) {
+  size_t tried = 0;
+  for (const OperatorInfo& info : AllOperators()) {
+    const OpKind kind = FindOperator(info.domain, info.name);
+    if (kind == OpKind::kIf || kind == OpKind::kLoop || kind == OpKind::kScan || kind == OpKind::kConstant) continue;
+    for (const OperatorDefinition& definition : info.definitions)
+      for (const OperatorAttribute& attribute : info.attributes) {
+        const int32_t since = definition.since_version;
+        const bool is_its_own =
+            std::any_of(info.attributes.begin(), info.attributes.end(), [&](const OperatorAttribute& one) {
+              return one.name == attribute.name && since >= one.since_version && since < one.until_version;
+            });
+        if (is_its_own) continue;
+        const Result<Graph> graph = ImportWith(info, since, attribute);
+        ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+        const std::string text = std::string(info.name) + "-" + std::to_string(since) + " " + std::string(attribute.name);
+        EXPECT_FALSE(graph->nodes[0].primitive.Has(attribute.name)) << text;
+        ASSERT_EQ(graph->warnings.size(), 1u) << text;
+        EXPECT_NE(graph->warnings[0].find("has no attribute '" + std::string(attribute.name) + "'"), std::string::npos)
+            << graph->warnings[0];
+        ++tried;
+      }
+  }
+  EXPECT_GT(tried, 100u);
 }
 
 }  // namespace

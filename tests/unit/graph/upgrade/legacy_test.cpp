@@ -57,7 +57,7 @@ TEST(UpgradeLegacy, Selu1KeepsItsOwnConstants) {
 
 TEST(UpgradeLegacy, Tile1ComputesRepeatsThatItDoesNotKnow) {
   const PassGraph made = OldNode(PrimitiveBuilder("", "Tile", 1), {{1, 2}, {1}, {1}});
-  EXPECT_EQ(Operators(Upgraded(made.graph)), "Cast,Cast,Equal,Where,Tile");
+  EXPECT_EQ(Operators(Upgraded(made.graph)), "Cast,Cast,Less,Where,Gather,Equal,Where,Tile");
   const Tensor result = Result1(made, {Floats({1, 2}, {1, 2}), Floats({1}, {2}), Floats({1}, {0})});
   EXPECT_EQ(result.shape(), (Dims{2, 2}));
 }
