@@ -120,6 +120,8 @@ class Graph {
   std::vector<Tensor> initial_states;
   InputExtents input_extents = InputExtents::kNotStated;
   std::vector<std::string> warnings;  // of the importer, for the log; not written to files
+  // Per output, the element type that the imported file states; undefined where it states none. Not written to files.
+  std::vector<DType> stated_outputs;
   // Inputs of the imported file that are constants of the graph, because the file has a default for each.
   std::vector<std::string> inputs_with_default;
   std::vector<std::string> external_files;  // files beside the model's own that constants are mapped from

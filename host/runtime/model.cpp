@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/file.hpp"
 #include "base/log.hpp"
@@ -107,6 +109,16 @@ Status CheckGiven(const Graph& graph, const std::vector<std::string>& given) {
   return {};
 }
 
+// A warning for each output whose element type is not the one that the file states.
+void ReportOtherTypes(const Model::State& state, std::span<const DType> stated) {
+  for (size_t i = 0; i < stated.size() && i < state.outputs.size(); ++i) {
+    const TensorInfo& output = state.outputs[i];
+    if (stated[i] == DType::kUndefined || output.dtype == DType::kUndefined || stated[i] == output.dtype) continue;
+    host::Log(host::LogLevel::kWarning, "{}: output '{}' is {} in the file, but its node makes {}", state.log_name(),
+              host::Printable(output.name), NameOf(stated[i]), NameOf(output.dtype));
+  }
+}
+
 // Everything up to the plan, when the model fixes its shapes. `state` has a name, an engine and perhaps a file.
 Status Load(Model::State& state, const host::ImportSource& source, ModelType type) {
   state.engine->Report({ProgressStage::kImport, {}, state.name});
@@ -131,7 +143,9 @@ Status Load(Model::State& state, const host::ImportSource& source, ModelType typ
     digest = WithExtents(DigestOf(source, read.graph, own, *state.engine), changed, state.input_shapes);
   if (state.file != nullptr) read.graph.mapped.push_back(std::move(own));
   DEPUTY_RETURN_IF_ERROR(AddOutputs(read.graph, state.extra_outputs).At(state.name));
+  const std::vector<DType> stated = read.graph.stated_outputs;
   DEPUTY_RETURN_IF_ERROR(OfExtents(state.Prepare(std::move(read.graph)), changed));
+  ReportOtherTypes(state, stated);
   state.fallback->set_digest(WithInputs(WithOutputs(std::move(digest), state.extra_outputs), state.given_inputs));
   // Nodes have other numbers with other outputs and inputs; a placement file is made without.
   if (state.engine->measure && state.extra_outputs.empty() && state.given_inputs.empty()) state.ReadPlacements();
