@@ -134,11 +134,15 @@ uint8_t EncodeFloat(DType dtype, double value, bool saturate) {
   return static_cast<uint8_t>(code | sign);
 }
 
+// By the table of Cast-25. What is out of range is so before it is rounded, in every mode; of negative numbers, which
+// ONNX leaves undefined, the magnitude is encoded.
 uint8_t EncodeScale(double value, const Narrowing& how) {
-  if (std::isnan(value)) return 0xff;
+  constexpr double kLeast = 0x1p-127, kMost = 0x1p127;
+  constexpr uint8_t kNan = 0xff;
+  if (std::isnan(value)) return kNan;
   const double size = std::abs(value);
-  if (std::isinf(size)) return how.saturate ? 0xfe : 0xff;
-  if (size == 0) return 0;
+  if (size < kLeast) return how.saturate ? 0 : kNan;
+  if (size > kMost) return how.saturate ? 0xfe : kNan;
   int exponent = 0;
   const double fraction = std::frexp(size, &exponent);  // in [0.5, 1)
   int power = exponent - 1;
@@ -146,8 +150,7 @@ uint8_t EncodeScale(double value, const Narrowing& how) {
     const bool up = how.scale == Narrowing::Scale::kUp || (how.scale == Narrowing::Scale::kNearest && fraction >= 0.75);
     if (up) ++power;
   }
-  if (power > 127) return how.saturate ? 0xfe : 0xff;
-  return static_cast<uint8_t>(std::max(power + 127, 0));
+  return static_cast<uint8_t>(power + 127);
 }
 
 bool IsSmallInteger(DType dtype) { return IsPacked(dtype) && dtype != DType::kFloat4E2M1; }

@@ -36,7 +36,9 @@ Integer SaturateCast(Float value) {
 // Conversion of numbers that a float of 8 bits cannot represent (ONNX Cast-19 and -24). Floats of 4 bits always
 // saturate; integers keep their low bits.
 struct Narrowing {
-  bool saturate = true;  // too large values become the largest, otherwise the type's infinity or NaN
+  // Too large values become the largest, otherwise the type's infinity or NaN; values too small for float8e8m0, and 0,
+  // become its smallest, otherwise NaN.
+  bool saturate = true;
   enum class Scale : uint8_t { kUp, kDown, kNearest } scale = Scale::kUp;  // float8e8m0 between two powers
 };
 

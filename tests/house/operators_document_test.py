@@ -132,6 +132,9 @@ operators may begin inside the input.
 
 Otherwise the extent is `(input + padding - effective kernel) / stride + 1`, where the division truncates toward 0, as in
 ONNX Runtime: a kernel that is larger than the padded input by less than the stride gives one element.
+
+A Cast to float8e8m0 with `saturate` 0 gives NaN for 0 and for each number below the smallest or above the largest power of
+two, in every `round_mode`, as the definition's table and ONNX Runtime have it; ONNX's reference implementation does not.
 """
 EXPERIMENTAL = """As ONNX Runtime has them, DynamicSlice is read as Slice, MemcpyFromHost and MemcpyToHost as Identity, ThresholdedRelu
 before opset 10 as that of opset 10, and MeanVarianceNormalization before opset 9 with the axes that `across_channels`

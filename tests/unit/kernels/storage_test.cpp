@@ -93,6 +93,26 @@ TEST(Storage, APowerOfTwoIsChosenAsAsked) {
   EXPECT_EQ(power(1e300, Scale::kUp), std::ldexp(1.0, 127));
 }
 
+// The table of Cast-25; what is out of range is so before it is rounded.
+TEST(Storage, APowerOfTwoOutOfRangeIsNanWithoutSaturation) {
+  using Scale = Narrowing::Scale;
+  constexpr double kLeast = 0x1p-127, kMost = 0x1p127;
+  for (const Scale scale : {Scale::kUp, Scale::kDown, Scale::kNearest}) {
+    const auto power = [scale](double value, bool saturate) {
+      return double{DecodeStorage(DType::kFloat8E8M0, EncodeStorage(DType::kFloat8E8M0, value, {saturate, scale}))};
+    };
+    for (const double small : {0.0, 1e-300, 1e-40, std::nextafter(kLeast, 0)}) {
+      EXPECT_EQ(power(small, true), kLeast) << small;
+      EXPECT_TRUE(std::isnan(power(small, false))) << small;
+    }
+    for (const double large : {std::nextafter(kMost, kInfiniteDouble), 2.5e38, 1e300, kInfiniteDouble}) {
+      EXPECT_EQ(power(large, true), kMost) << large;
+      EXPECT_TRUE(std::isnan(power(large, false))) << large;
+    }
+    for (const double exact : {kLeast, 1.0, kMost}) EXPECT_EQ(power(exact, false), exact);
+  }
+}
+
 TEST(Storage, FloatsBecomeTheNearestSmallInteger) {
   const std::array<double, 9> from = {1.5, 2.5, -1.5, -2.5, 3.2, 0.5, 6.7, -0.5, 0.49};
   const std::array<double, 9> to = {2, 2, -2, -2, 3, 0, 7, 0, 0};
