@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "base/cancellation.hpp"
@@ -197,23 +198,50 @@ void RootMeanSquareNormalize(int64_t rows, int64_t size, double epsilon, const T
   });
 }
 
+double LineNorm::Divide(double x) const { return (exponent == 0 ? x : std::ldexp(x, -exponent)) / value; }
+
+template <class T>
+LineNorm NormOf(int p, const T* x, int64_t count, int64_t stride) {
+  LineNorm norm;
+  const auto add = [&](auto scaled) {
+    norm.value = 0;
+    InParts(count, kLongRow, [&](int64_t from, int64_t to) {
+      for (int64_t i = from; i < to; ++i) {
+        const double value = scaled(static_cast<double>(x[i * stride]));
+        norm.value += p == 1 ? std::fabs(value) : value * value;
+      }
+    });
+  };
+  add([](double value) { return value; });
+  if constexpr (std::is_same_v<T, double>) {
+    // Below this the squares that count are subnormal. Sums of subnormal magnitudes are exact.
+    constexpr double kLeastSum = std::numeric_limits<double>::min() / std::numeric_limits<double>::epsilon();
+    if (std::isinf(norm.value) || (p == 2 && norm.value < kLeastSum)) {
+      double most = 0;
+      InParts(count, kLongRow, [&](int64_t from, int64_t to) {
+        for (int64_t i = from; i < to; ++i) most = std::max(most, std::fabs(x[i * stride]));
+      });
+      if (most != 0 && !std::isinf(most)) {
+        norm.exponent = std::ilogb(most);
+        // The scaled magnitudes are less than 2, so that no sum of them overflows.
+        add([&](double value) { return std::ldexp(value, -norm.exponent); });
+      }
+    }
+  }
+  if (p != 1) norm.value = std::sqrt(norm.value);
+  return norm;
+}
+
 template <class T>
 void NormNormalize(const AxisView& view, int p, const T* x, T* y, ThreadPool& pool) {
   pool.ParallelFor(view.outer * view.inner, RowGrain(view.extent), [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
       const int64_t first = line / view.inner * view.extent * view.inner + line % view.inner;
-      double sum = 0;
-      InParts(view.extent, kLongRow, [&](int64_t from, int64_t to) {
-        for (int64_t i = from; i < to; ++i) {
-          const double value = static_cast<double>(x[first + i * view.inner]);
-          sum += p == 1 ? std::fabs(value) : value * value;
-        }
-      });
-      const double norm = p == 1 ? sum : std::sqrt(sum);
+      const LineNorm norm = NormOf(p, x + first, view.extent, view.inner);
       InParts(view.extent, kLongRow, [&](int64_t from, int64_t to) {
         for (int64_t i = from; i < to; ++i) {
           const int64_t at = first + i * view.inner;
-          y[at] = norm == 0 ? x[at] : static_cast<T>(static_cast<double>(x[at]) / norm);
+          y[at] = norm.value == 0 ? x[at] : static_cast<T>(norm.Divide(static_cast<double>(x[at])));
         }
       });
     }
@@ -223,6 +251,10 @@ void NormNormalize(const AxisView& view, int p, const T* x, T* y, ThreadPool& po
 template void RootMeanSquareNormalize<float>(int64_t, int64_t, double, const float*, const float*, float*, ThreadPool&);
 template void RootMeanSquareNormalize<double>(int64_t, int64_t, double, const double*, const double*, double*,
                                               ThreadPool&);
+template LineNorm NormOf<float>(int, const float*, int64_t, int64_t);
+template LineNorm NormOf<double>(int, const double*, int64_t, int64_t);
+template LineNorm NormOf<int32_t>(int, const int32_t*, int64_t, int64_t);
+template LineNorm NormOf<int64_t>(int, const int64_t*, int64_t, int64_t);
 template void NormNormalize<float>(const AxisView&, int, const float*, float*, ThreadPool&);
 template void NormNormalize<double>(const AxisView&, int, const double*, double*, ThreadPool&);
 

@@ -50,8 +50,21 @@ template <class T>
 void RootMeanSquareNormalize(int64_t rows, int64_t size, double epsilon, const T* x, const T* scale, T* y,
                              ThreadPool& pool);
 
-// Each line along the axis divided by its norm: the sum of magnitudes (p = 1) or the root of the sum of squares (p =
-// 2). A line of zeros is unchanged.
+// A norm of elements that may be too large or too small for a double: value * 2^exponent.
+struct LineNorm {
+  double value = 0;
+  int exponent = 0;
+
+  // x divided by the norm, which is not 0.
+  double Divide(double x) const;
+};
+
+// The sum of the magnitudes (p = 1) or the root of the sum of squares (p = 2) of `count` elements, `stride` elements
+// apart. The exponent is not 0 only if a sum of doubles overflows, or underflows, without it.
+template <class T>
+LineNorm NormOf(int p, const T* x, int64_t count, int64_t stride);
+
+// Each line along the axis divided by its norm. A line of zeros is unchanged.
 template <class T>
 void NormNormalize(const AxisView& view, int p, const T* x, T* y, ThreadPool& pool);
 

@@ -13,6 +13,7 @@
 #include "kernels/cast.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/grain.hpp"
+#include "kernels/normalization.hpp"
 #include "kernels/parts.hpp"
 #include "tensor/shape.hpp"
 
@@ -71,24 +72,23 @@ Status Scale(const KernelArgs& args, const std::vector<float>& scale, const std:
 
 enum class Norm : uint8_t { kMax, kL1, kL2 };
 
-// A row whose norm is 0 stays as it is. The greatest element, not its magnitude, is the norm MAX. In double the square
-// of no float overflows.
+// A row whose norm is 0 stays as it is. The greatest element, not its magnitude, is the norm MAX.
 template <class T>
 void NormalizeRow(Norm norm, const T* from, int64_t count, float* to) {
-  double sum = norm == Norm::kMax ? std::numeric_limits<double>::lowest() : 0;
+  LineNorm divisor;
+  if (norm == Norm::kMax) {
+    divisor.value = std::numeric_limits<double>::lowest();
+    InParts(count, kLongRow, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) divisor.value = std::max(divisor.value, static_cast<double>(from[i]));
+    });
+  } else {
+    divisor = NormOf(norm == Norm::kL1 ? 1 : 2, from, count, 1);
+  }
   InParts(count, kLongRow, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const auto value = static_cast<double>(from[i]);
-      to[i] = static_cast<float>(value);
-      if (norm == Norm::kMax) sum = std::max(sum, value);
-      if (norm == Norm::kL1) sum += std::fabs(value);
-      if (norm == Norm::kL2) sum += value * value;
+      to[i] = static_cast<float>(divisor.value == 0 ? value : divisor.Divide(value));
     }
-  });
-  if (sum == 0) return;
-  if (norm == Norm::kL2) sum = std::sqrt(sum);
-  InParts(count, kLongRow, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) to[i] = static_cast<float>(static_cast<double>(from[i]) / sum);
   });
 }
 

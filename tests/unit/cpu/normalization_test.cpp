@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
+#include <string>
 
 #include "unit/cpu/run_node.hpp"
 
@@ -102,6 +104,61 @@ TEST(RMSNormalization, ScaleBroadcasts) {
 TEST(LpNormalization, ZerosStayZeros) {
   const PrimitiveBuilder builder = PrimitiveBuilder("", "LpNormalization", 22).Set("axis", int64_t{1});
   ExpectFloats(RunNode(MakeLpNormalization, builder, {TensorOf<float>({2, 2}, {3, 4, 0, 0})})[0], {0.6f, 0.8f, 0, 0});
+}
+
+struct LongVector {
+  std::vector<double> x, l1, l2;
+};
+
+// Rows whose squares, or whose sum, no double can hold; and what stays as it is without scaling.
+const std::vector<LongVector>& LongVectors() {
+  constexpr double kHuge = 1.7e308, kRoot = 0.70710678, kTiny = 5e-324;
+  static const std::vector<LongVector> vectors = {{{3e200, -4e200}, {3.0 / 7, -4.0 / 7}, {0.6, -0.8}},
+                                                  {{3e-200, 4e-200}, {3.0 / 7, 4.0 / 7}, {0.6, 0.8}},
+                                                  {{kHuge, kHuge}, {0.5, 0.5}, {kRoot, kRoot}},
+                                                  {{kTiny, kTiny}, {0.5, 0.5}, {kRoot, kRoot}},
+                                                  {{3e-160, 4e-160}, {3.0 / 7, 4.0 / 7}, {0.6, 0.8}},
+                                                  {{1e300, 0}, {1, 0}, {1, 0}},
+                                                  {{0, 0}, {0, 0}, {0, 0}},
+                                                  {{3, 4}, {3.0 / 7, 4.0 / 7}, {0.6, 0.8}}};
+  return vectors;
+}
+
+TEST(NormalizerOnCpu, DoublesOfEverySizeAreDividedByTheirNorm) {
+  for (const LongVector& vector : LongVectors())
+    for (const char* norm : {"L1", "L2"}) {
+      const auto y =
+          RunNode(MakeMl_Normalizer, PrimitiveBuilder("ai.onnx.ml", "Normalizer", 1).Set("norm", std::string(norm)),
+                  {TensorOf<double>({1, 2}, vector.x)});
+      SCOPED_TRACE(norm + std::string(" of ") + std::to_string(std::log10(std::fabs(vector.x[0]))));
+      ExpectNear(y[0], norm[1] == '1' ? vector.l1 : vector.l2);
+    }
+}
+
+TEST(NormalizerOnCpu, InfinitiesAndNanStayThemselves) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  const auto of = [](double first) {
+    return ValuesOf<float>(RunNode(MakeMl_Normalizer,
+                                   PrimitiveBuilder("ai.onnx.ml", "Normalizer", 1).Set("norm", std::string("L2")),
+                                   {TensorOf<double>({1, 2}, {first, 1e200})})[0]);
+  };
+  EXPECT_TRUE(std::isnan(of(kInfinite)[0]));
+  EXPECT_EQ(of(kInfinite)[1], 0);
+  EXPECT_TRUE(std::isnan(of(std::nan(""))[1]));
+}
+
+TEST(LpNormalization, DoublesOfEverySizeAreDividedByTheirNorm) {
+  for (const LongVector& vector : LongVectors())
+    for (const int64_t p : {1, 2})
+      for (const bool along_rows : {true, false}) {
+        const auto y =
+            RunNode(MakeLpNormalization,
+                    PrimitiveBuilder("", "LpNormalization", 22).Set("axis", int64_t{along_rows ? 1 : 0}).Set("p", p),
+                    {TensorOf<double>(along_rows ? Shape{1, 2} : Shape{2, 1}, vector.x)});
+        const std::vector<double>& expected = p == 1 ? vector.l1 : vector.l2;
+        for (size_t i = 0; i < 2; ++i)
+          EXPECT_NEAR(y[0].values<double>()[i], expected[i], 1e-7) << "p " << p << ", " << vector.x[0];
+      }
 }
 
 }  // namespace
