@@ -151,8 +151,9 @@ nodes that do not exist, cycles, several roots and targets out of range are erro
 
 Strings and maps are no values of a run. A **ZipMap**, which skl2onnx writes behind each classifier, is read as the tensor
 of scores that it would turn into maps: the output keeps its name, has a column for each class, and a warning names it with
-the labels of the columns. The labels of a classifier with `classlabels_strings` are their numbers in that list, which a
-warning names, too. Other operators with strings are refused by name.
+the labels of the columns. Labels that are not as many as the columns are an error, as are labels of both kinds. The labels
+of a classifier with `classlabels_strings` are their numbers in that list, which a warning names, too. Other operators with
+strings are refused by name.
 """
 
 

@@ -347,6 +347,31 @@ class InPlaceOfMapsAndStrings(ScratchTest):
         self.assertIn("output 'y1' is the tensor of scores of which ZipMap makes maps; its columns are 0: 10, 1: 20, 2: 30",
                       self.said(case))  # fmt: skip
 
+    def refuses(self, text, labels, x, between=()):
+        """A ZipMap behind nodes between it and `x`."""
+        scores = "scores" if between else "x0"
+        zip_map = helper.make_node("ZipMap", [scores], ["y0"], domain=ML, name="map", **labels)
+        self.assertIn(text, refusal(OPTIONS.deputy, Case("zip_map", [*between, zip_map], [x]), self.folder))
+
+    def test_AZipMapHasALabelForEachColumn(self):
+        scores = np.array([[0.25, 0.5, 0.25]], "float32")
+        for labels in ({"classlabels_int64s": [10, 20]}, {"classlabels_int64s": [10, 20, 30, 40]},
+                       {"classlabels_strings": ["a", "b"]}):  # fmt: skip
+            count = len(next(iter(labels.values())))
+            said = f"node 'map' (ZipMap): the scores have 3 columns, expected {count}, one for each of the labels"
+            self.refuses(said, labels, scores)
+            classifier = helper.make_node("TreeEnsembleClassifier", ["x0"], ["", "scores"], domain=ML, **STUMP)
+            self.refuses(said, labels, X, [classifier])
+            # Behind other nodes the columns are known when types are inferred.
+            self.refuses(f"node 'map' (Split): the split sizes add up to {count}, expected the extent 3", labels, scores,
+                         [helper.make_node("Relu", ["x0"], ["scores"])])  # fmt: skip
+
+    def test_AZipMapHasLabelsOfOneKind(self):
+        scores = np.array([[0.25, 0.75]], "float32")
+        self.refuses("attributes 'classlabels_strings' and 'classlabels_int64s' are both given, expected one of them",
+                     {"classlabels_int64s": [1, 2], "classlabels_strings": ["a", "b"]}, scores)  # fmt: skip
+        self.refuses("attributes 'classlabels_strings' and 'classlabels_int64s' are empty, expected the labels", {}, scores)
+
     def test_LabelsThatAreStringsAreTheirNumbers(self):
         names = ["setosa", "virginica", "versicolor"]
         case = self.case({"classlabels_strings": names})
@@ -446,6 +471,17 @@ class Damaged(ScratchTest):
         self.says("attribute 'membership_values' has 0 sets, expected 1", "TreeEnsemble", SMALL,
                   nodes_modes=tensor(np.array([0, 6], "uint8")))  # fmt: skip
         self.says("element 1 is 9, expected 0 to 6", "TreeEnsemble", SMALL, nodes_modes=tensor(np.array([0, 9], "uint8")))
+
+    def test_lists_of_which_one_is_expected(self):
+        both = "attributes 'classlabels_strings' and '{}' are both given, expected one of them"
+        self.says(both.format("classlabels_int64s"), classlabels_strings=["a", "b", "c"])
+        labels = {"classlabels_ints": [1, 2], "classlabels_strings": ["a", "b"]}
+        linear = {"coefficients": [1.0, -1.0], "intercepts": [0.0, 0.0]}
+        self.says(both.format("classlabels_ints"), "LinearClassifier", linear, **labels)
+        vectors = {"coefficients": [1.0, -1.0], "rho": [0.0], "kernel_params": [0.0, 0.0, 0.0]}
+        self.says(both.format("classlabels_ints"), "SVMClassifier", vectors, **labels)
+        self.says("attributes 'imputed_value_floats' and 'imputed_value_int64s' are both given, expected one of them",
+                  "Imputer", {"imputed_value_floats": [1.0], "imputed_value_int64s": [1]})  # fmt: skip
 
     def test_R190_nothing_at_all(self):
         self.says("attribute 'nodes_treeids' is empty", nodes_treeids=None)

@@ -43,10 +43,11 @@ Result<std::vector<T>> ReadReals(const Primitive& primitive, const std::string& 
 Result<std::vector<int64_t>> ReadClassLabels(const Primitive& primitive, std::string_view ints) {
   std::vector<int64_t> labels(primitive.GetStrings("classlabels_strings").size());
   std::iota(labels.begin(), labels.end(), int64_t{0});
-  if (labels.empty()) {
-    const std::span<const int64_t> given = primitive.GetInts(ints);
-    labels.assign(given.begin(), given.end());
-  }
+  const std::span<const int64_t> given = primitive.GetInts(ints);
+  if (!labels.empty() && !given.empty())
+    return Error(StatusCode::kModel, "attributes 'classlabels_strings' and '{}' are both given, expected one of them",
+                 ints);
+  if (labels.empty()) labels.assign(given.begin(), given.end());
   if (labels.empty())
     return Error(StatusCode::kModel,
                  "attributes 'classlabels_strings' and '{}' are empty, expected the labels of the classes", ints);

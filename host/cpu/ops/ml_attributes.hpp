@@ -24,7 +24,7 @@ template <class T>
 Result<std::vector<T>> RealsOf(const std::optional<Tensor>& tensor, std::string_view name);
 
 // Of `ints`, or the numbers 0, 1, ... of classlabels_strings: strings are no values of a run. Fails where there are
-// none.
+// none, or both are given.
 Result<std::vector<int64_t>> ReadClassLabels(const Primitive& primitive, std::string_view ints);
 
 // kModel unless the list has so many elements: "attribute 'rho' has 2 elements, expected 3, one for each ...".

@@ -248,6 +248,9 @@ KernelResult MakeMl_Binarizer(const KernelSpec& spec) {
 
 KernelResult MakeMl_Imputer(const KernelSpec& spec) {
   const Primitive& primitive = spec.primitive();
+  if (!primitive.GetFloats("imputed_value_floats").empty() && !primitive.GetInts("imputed_value_int64s").empty())
+    return Error(StatusCode::kModel,
+                 "attributes 'imputed_value_floats' and 'imputed_value_int64s' are both given, expected one of them");
   return DispatchMl(spec, [&](auto tag) -> KernelResult {
     using T = typename decltype(tag)::Type;
     constexpr const char* kAttribute = std::is_floating_point_v<T> ? "imputed_value_floats" : "imputed_value_int64s";

@@ -30,10 +30,25 @@ std::string Listed(const pb::NodeProto& node) {
   return Numbered(labels);
 }
 
+// How many columns a value has, or kUnknownDim: those of its type, or the labels of a classifier that is the last node.
+// Those of other scores are known when types are inferred.
+int64_t ColumnsOf(const Graph& graph, ValueId id) {
+  const ValueType& type = graph.values[id].type;
+  if (type.ranked && !type.dims.empty()) return type.dims.back();
+  if (graph.nodes.empty()) return kUnknownDim;
+  const Node& last = graph.nodes.back();
+  const bool is_linear = last.kind() == OpKind::kMl_LinearClassifier;
+  if (!is_linear && last.kind() != OpKind::kMl_TreeEnsembleClassifier) return kUnknownDim;
+  if (last.outputs.size() != 2 || last.outputs[1] != id) return kUnknownDim;
+  const size_t strings = last.primitive.GetStrings("classlabels_strings").size(),
+               ints = last.primitive.GetInts(is_linear ? "classlabels_ints" : "classlabels_int64s").size();
+  return strings == 0 && ints == 0 ? kUnknownDim : static_cast<int64_t>(std::max(strings, ints));
+}
+
 }  // namespace
 
 std::optional<Adopted> AdoptedAs(std::string_view domain, std::string_view op_type, int32_t opset) {
-  if (domain == kClassical && op_type == "ZipMap") return Adopted{OpKind::kIdentity, 1, false};
+  if (domain == kClassical && op_type == "ZipMap") return Adopted{OpKind::kIdentity, 1, true};
   if (!domain.empty()) return std::nullopt;
   if (op_type == "DynamicSlice") return Adopted{OpKind::kSlice, 10, true};
   if (op_type == "MemcpyFromHost" || op_type == "MemcpyToHost") return Adopted{OpKind::kIdentity, 1, false};
@@ -72,6 +87,28 @@ Status AddMeanVariance(Graph& graph, Node node, const pb::NodeProto& proto) {
 }
 
 bool IsZipMap(const pb::NodeProto& node) { return node.domain() == kClassical && node.op_type() == "ZipMap"; }
+
+Status AddZipMap(Graph& graph, Node node) {
+  if (node.inputs.size() != 1 || node.outputs.size() != 1 || node.inputs[0] == kNone || node.outputs[0] == kNone)
+    return Error(StatusCode::kModel, "must have one input and one output");
+  const size_t strings = node.primitive.GetStrings("classlabels_strings").size(),
+               ints = node.primitive.GetInts("classlabels_int64s").size();
+  if (strings != 0 && ints != 0)
+    return Error(StatusCode::kModel,
+                 "attributes 'classlabels_strings' and 'classlabels_int64s' are both given, expected one of them");
+  if (strings == 0 && ints == 0)
+    return Error(StatusCode::kModel,
+                 "attributes 'classlabels_strings' and 'classlabels_int64s' are empty, expected the labels of the "
+                 "columns");
+  const auto labels = static_cast<int64_t>(std::max(strings, ints));
+  if (const int64_t columns = ColumnsOf(graph, node.inputs[0]); columns >= 0 && columns != labels)
+    return Error(StatusCode::kModel, "the scores have {} columns, expected {}, one for each of the labels", columns,
+                 labels);
+  node.primitive =
+      PrimitiveBuilder("", "Split", 11).Set("axis", int64_t{-1}).Set("split", std::vector<int64_t>{labels}).Finish();
+  graph.nodes.push_back(std::move(node));
+  return {};
+}
 
 std::optional<std::string> NoteOn(const pb::NodeProto& node) {
   if (!IsZipMap(node) || node.output_size() == 0 || node.output(0).empty()) return std::nullopt;

@@ -26,7 +26,10 @@ std::optional<Adopted> AdoptedAs(std::string_view domain, std::string_view op_ty
 bool IsFormerMeanVariance(std::string_view domain, std::string_view op_type, int32_t opset);
 Status AddMeanVariance(Graph& graph, Node node, const pb::NodeProto& proto);
 
+// A ZipMap is read as a Split into one part: its tensor of scores, if that has a column for each label. AddZipMap fails
+// unless `node`, which has the attributes of ZipMap, has labels of one kind, as many as columns where these are known.
 bool IsZipMap(const pb::NodeProto& node);
+Status AddZipMap(Graph& graph, Node node);
 
 // A metadata entry that says which output of a ZipMap is not what the model declares; nothing for other nodes.
 std::optional<std::string> NoteOn(const pb::NodeProto& node);

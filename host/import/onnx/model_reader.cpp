@@ -252,6 +252,7 @@ Status ModelReader::ReadNode(const Frame& frame, Scope& scope, const pb::NodePro
   DEPUTY_ASSIGN_OR_RETURN(const int32_t opset, frame.OpsetOf(domain));
   if (IsFormerMeanVariance(domain, proto.op_type(), opset))
     return AddMeanVariance(scope.graph(), std::move(node), proto);
+  if (IsZipMap(proto)) return AddZipMap(scope.graph(), std::move(node));
   scope.graph().nodes.push_back(std::move(node));
   return {};
 }
