@@ -145,8 +145,9 @@ CLASSICAL = """
 What scikit-learn, XGBoost and LightGBM export. Results are those of ONNX Runtime, also where the definitions are silent: a
 classifier of two classes whose trees have weights of both has labels 0 and 1; one score is not changed by SOFTMAX and
 LOGISTIC. Where they are not silent and ONNX Runtime 1.32 departs from them, they are followed: of equal keys of a
-LabelEncoder since definition 4 the last counts, and `post_transform` of TreeEnsemble is 1 for SOFTMAX and 2 for LOGISTIC.
-A LinearClassifier has `intercepts`. Ensembles of trees are checked when the model is loaded: lists of different lengths,
+LabelEncoder since definition 4 the last counts, `post_transform` of TreeEnsemble is 1 for SOFTMAX and 2 for LOGISTIC, and
+`base_values` of a TreeEnsembleRegressor are added to targets without a leaf, too, where ONNX Runtime gives 0. A
+LinearClassifier has `intercepts`. Ensembles of trees are checked when the model is loaded: lists of different lengths,
 nodes that do not exist, cycles, several roots and targets out of range are errors that name attribute and element.
 
 Strings and maps are no values of a run. A **ZipMap**, which skl2onnx writes behind each classifier, is read as the tensor

@@ -311,6 +311,13 @@ class ByTheDefinition(ScratchTest):
                        coefficients=[1.0, 0, 0, 1.0])  # fmt: skip
         self.assertIn("attribute 'intercepts' is empty", refusal(OPTIONS.deputy, case, self.folder))
 
+    def test_BaseValuesAreAddedToTargetsWithoutALeaf(self):
+        nodes = {name: value for name, value in STUMP.items() if name.startswith("nodes_")}
+        case = Case.of("TreeEnsembleRegressor", [X], n_targets=2, base_values=[10.0, 20.0], target_ids=[0, 0],
+                       target_nodeids=[1, 2], target_treeids=[0, 0], target_weights=[1.0, 2.0], **nodes)  # fmt: skip
+        self.assertEqual(case.results()[0].tolist(), [[11, 0], [12, 0]])
+        self.gives(case, np.array([[11, 20], [12, 20]], "float32"))
+
     def test_SquaresOfLargeElementsDoNotOverflow(self):
         x = np.array([[1e20, 2e20, 0], [3e-30, 4e-30, 0], [3e38, 3e38, 3e38]], "float32")
         expected = (x / np.sqrt((x.astype("float64") ** 2).sum(axis=1, keepdims=True))).astype("float32")
