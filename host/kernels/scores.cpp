@@ -58,17 +58,21 @@ float ProbitOf(float score) {
 void TransformScores(ScoreTransform transform, float* scores, int64_t count) { Transform(transform, scores, count); }
 void TransformScores(ScoreTransform transform, double* scores, int64_t count) { Transform(transform, scores, count); }
 
-float DotProduct(const float* a, const float* b, int64_t count) {
+template <class T>
+T DotProduct(const T* a, const T* b, int64_t count) {
   // Lanes of their own, which the compiler turns into vectors.
   constexpr int64_t kLanes = 16;
-  float sums[kLanes] = {};
+  T sums[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes)
     for (int64_t lane = 0; lane < kLanes; ++lane) sums[lane] += a[i + lane] * b[i + lane];
-  float sum = 0;
+  T sum = 0;
   for (; i < count; ++i) sum += a[i] * b[i];
-  for (const float lane : sums) sum += lane;
+  for (const T lane : sums) sum += lane;
   return sum;
 }
+
+template float DotProduct(const float*, const float*, int64_t);
+template double DotProduct(const double*, const double*, int64_t);
 
 }  // namespace deputy::host

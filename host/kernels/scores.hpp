@@ -40,6 +40,7 @@ void WriteTwoScores(FirstScore rule, ScoreTransform transform, T score, T* score
 }
 
 // Sum of the products of `count` elements.
-float DotProduct(const float* a, const float* b, int64_t count);
+template <class T>
+T DotProduct(const T* a, const T* b, int64_t count);
 
 }  // namespace deputy::host

@@ -318,6 +318,11 @@ class ByTheDefinition(ScratchTest):
         self.assertEqual(case.results()[0].tolist(), [[11, 0], [12, 0]])
         self.gives(case, np.array([[11, 20], [12, 20]], "float32"))
 
+    def test_LinearRegressorComputesInDoublesWhatFloatsDoNotHold(self):
+        for dtype in ("int32", "int64", "float64"):
+            made = Case.of("LinearRegressor", [np.array([[2**24 + 1]], dtype)], coefficients=[1.0], intercepts=[-(2.0**24)])
+            self.gives(Case(dtype, made.nodes, made.inputs), np.array([[1]], "float32"))
+
     def test_SquaresOfLargeElementsDoNotOverflow(self):
         x = np.array([[1e20, 2e20, 0], [3e-30, 4e-30, 0], [3e38, 3e38, 3e38]], "float32")
         expected = (x / np.sqrt((x.astype("float64") ** 2).sum(axis=1, keepdims=True))).astype("float32")
