@@ -32,8 +32,6 @@ std::string CheckWish() { return Environment("DEPUTY_CHECK").value_or(""); }
 
 fs::path ShippedFolder() { return ShareFolder() / "configs"; }
 
-fs::path SystemConfig() { return Environment("DEPUTY_SYSTEM_CONFIG").value_or(kSystemConfig); }
-
 fs::path UserConfig() {
   const std::optional<fs::path> folder = UserFolder("XDG_CONFIG_HOME", ".config");
   if (!folder) return {};
@@ -50,6 +48,19 @@ bool Exists(const fs::path& path) {
 }
 
 bool IsPlainName(std::string_view text) { return !text.empty() && text.find_first_of("/.") == std::string_view::npos; }
+
+// The file that $DEPUTY_SYSTEM_CONFIG names, with its conf.d. Unlike /etc/deputy/deputy.yaml it must exist: rules of
+// the system do not end with a mistake in its name.
+void AddNamedSystem(const fs::path& file, ConfigLoader& loader) {
+  std::error_code error;
+  if (fs::symlink_status(file, error).type() != fs::file_type::not_found) return loader.AddFileWithDropIns(file);
+  const std::string name = file.string();
+  if (IsPlainName(name) && !ShippedConfigFile(name).empty())
+    return loader.AddUnreadable(name,
+                                "does not exist; DEPUTY_SYSTEM_CONFIG names it by its path, and DEPUTY_CONFIG "
+                                "accepts the names of shipped configurations");
+  loader.AddUnreadable(name, "does not exist; DEPUTY_SYSTEM_CONFIG names it, and an empty value stands for no file");
+}
 
 }  // namespace
 
@@ -149,7 +160,8 @@ std::vector<std::string> EnvironmentWarnings() {
 bool ChecksByEnvironment() { return CheckWish() == "1"; }
 
 std::string AddLayers(const ConfigSources& sources, ConfigLoader& loader) {
-  const fs::path system = SystemConfig(), user = UserConfig();
+  const std::optional<std::string> named_system = Environment("DEPUTY_SYSTEM_CONFIG");
+  const fs::path system = named_system.value_or(kSystemConfig), user = UserConfig();
   const std::string chosen = Environment("DEPUTY_CONFIG").value_or("");
   loader.SetElsewhere(ShippedWith);
   std::string note;
@@ -160,8 +172,12 @@ std::string AddLayers(const ConfigSources& sources, ConfigLoader& loader) {
       note = fmt::format("no configuration is given or installed; using {}", shipped);
     }
   }
-  for (const fs::path& installed : {system, user})
-    if (!installed.empty()) loader.AddInstalled(installed);
+  if (named_system) {
+    if (!named_system->empty()) AddNamedSystem(system, loader);
+  } else {
+    loader.AddInstalled(system);
+  }
+  if (!user.empty()) loader.AddInstalled(user);
   if (!note.empty() && loader.files().size() > 1) {
     note = "no configuration is given, and only drop-ins are installed; using";
     for (const fs::path& file : loader.files()) note += (&file == &loader.files().front() ? " " : ", ") + file.string();

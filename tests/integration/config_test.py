@@ -61,8 +61,9 @@ class Config(unittest.TestCase):
 
     def environment(self, **more):
         """The machine's and the user's configuration are in this test's folder; there is none at first."""
+        system = self.scratch / "etc/deputy.yaml"
         own = {"LC_ALL": "C.UTF-8", "NO_COLOR": "1", "XDG_CACHE_HOME": self.scratch / "cache",
-               "XDG_CONFIG_HOME": self.scratch / "user", "DEPUTY_SYSTEM_CONFIG": self.scratch / "etc/deputy.yaml",
+               "XDG_CONFIG_HOME": self.scratch / "user", "DEPUTY_SYSTEM_CONFIG": system if system.exists() else "",
                "DEPUTY_CONFIG": "", **more}  # fmt: skip
         return {**os.environ, **{name: str(value) for name, value in own.items()}}
 
@@ -356,7 +357,7 @@ class Layers(Config):
         self.assertNotIn("no configuration", self.deputy("run", self.model(), "--config", "cpu-only").stderr)
 
     def test_DropInsAloneExtendTheDefault(self):
-        self.file("etc/conf.d/50-npu.yaml", "delegates: [{name: npu0, delegate: sim_npu, before: onednn}]\n")
+        self.file("user/deputy/conf.d/50-npu.yaml", "delegates: [{name: npu0, delegate: sim_npu, before: onednn}]\n")
         self.assertEqual(self.delegates(), ["npu0", "onednn"])
         said = self.deputy("run", self.model()).stderr
         self.assertRegex(said, r"(?m)^no configuration is given, and only drop-ins are installed; using .*/default\.yaml, "
@@ -366,6 +367,19 @@ class Layers(Config):
         self.file("etc/deputy.yaml", "cpu: {threads: 3}\n")
         self.assertEqual(self.shown()["threads"][0], "3")
         self.assertEqual(self.shown(DEPUTY_SYSTEM_CONFIG="")["threads"][0], "auto")
+
+    def test_AFileOfTheEnvironmentThatDoesNotExistIsAnError(self):
+        self.file("etc/conf.d/a.yaml", "cpu: {threads: 3}\n")  # drop-ins do not make up for the file
+        absent = self.scratch / "etc/deputy.yml"
+        for variable in ("DEPUTY_SYSTEM_CONFIG", "DEPUTY_CONFIG"):
+            for command in (["run", self.model()], ["config", "show"], ["doctor"]):
+                with self.subTest(variable, command=command):
+                    done = self.deputy(*command, **{variable: absent}, status=1 if command == ["doctor"] else 2)
+                    self.assertRegex(done.stderr, rf"error: {absent}: (does not exist; {variable} names it|cannot open: No such)")
+            problems = json.loads(self.deputy("config", "check", "--json", **{variable: absent}, status=2).stdout)
+            self.assertEqual([problem["file"] for problem in problems["configurations"][0]["problems"]], [str(absent)])
+        error = self.deputy("config", "show", DEPUTY_SYSTEM_CONFIG="cpu-only", status=2).stderr
+        self.assertIn("error: cpu-only: does not exist; DEPUTY_SYSTEM_CONFIG names it by its path", error)
 
     def test_ShippedConfigurationsAreNamed(self):
         for how in ({"arguments": ["--config", "npu-first"]}, {"DEPUTY_CONFIG": "npu-first"}):

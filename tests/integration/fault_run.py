@@ -58,7 +58,7 @@ class FaultRun(unittest.TestCase):
     def environment(self, **variables):
         names = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "FIXTURE_FAULT", "FIXTURE_ONCE", "DEPUTY_CHECK", "TMPDIR")
         kept = {name: value for name, value in os.environ.items() if name not in names}
-        none = {"DEPUTY_SYSTEM_CONFIG": str(self.scratch / "absent.yaml")}  # in a folder that every user can read
+        none = {"DEPUTY_SYSTEM_CONFIG": ""}
         return {**kept, **none, "HOME": str(self.scratch / "home"), **variables}
 
     def run_it(self, command, before=None, environment=None):

@@ -108,6 +108,7 @@ class Hosting(made_plugins.MadePlugins):
             made_plugins.plugin(folder, name)
             (drop_ins / f"{name}.yaml").write_text(
                 f"version: 1\nplugins: {{paths: [{folder}]}}\ndelegates: [{{name: {name}}}]\n")
+        (system / "deputy.yaml").write_text("version: 1\n")
         done = self.deputy("plugins", "--json", DEPUTY_SYSTEM_CONFIG=str(system / "deputy.yaml"), HOME="/nonexistent")
         used = {delegate["id"] for plugin in json.loads(done.stdout)["plugins"] for delegate in plugin["delegates"]
                 if delegate["used_by"]}  # fmt: skip
