@@ -1,5 +1,7 @@
 #include "cli/command.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <system_error>
@@ -10,9 +12,16 @@
 #include "cli/messages.hpp"
 #include "cli/terminal/progress.hpp"
 #include "deputy/bundle.hpp"
+#include "deputy/printable.hpp"
 
 namespace deputy::cli {
 namespace {
+
+// Empty also in a program with more rights than its caller.
+std::string VariableOf(const char* name) {
+  const char* value = secure_getenv(name);
+  return value == nullptr ? "" : value;
+}
 
 // The path of a model in the bundle; `model` itself if the bundle does not have it, or cannot be found, which is
 // reported when it is opened.
@@ -75,8 +84,17 @@ std::optional<Context> ContextOptions::Open(int& exit_status) const {
 }
 
 std::string BundleInUse(bool has_config, const std::string& bundle) {
-  const char* variable = !has_config && bundle.empty() ? secure_getenv("DEPUTY_BUNDLE") : nullptr;
-  return variable == nullptr ? bundle : variable;
+  return !has_config && bundle.empty() ? VariableOf("DEPUTY_BUNDLE") : bundle;
+}
+
+std::string IgnoredVariable(bool has_config, const std::string& bundle) {
+  const std::string of_bundle = VariableOf("DEPUTY_BUNDLE"), of_config = VariableOf("DEPUTY_CONFIG");
+  if (of_bundle.empty() || !bundle.empty()) return {};
+  if (has_config)
+    return fmt::format("DEPUTY_BUNDLE={} is not used: a configuration is given in its place", Printable(of_bundle));
+  if (of_config.empty()) return {};
+  return fmt::format("DEPUTY_CONFIG={} is not used: DEPUTY_BUNDLE={} takes the place of all configurations",
+                     Printable(of_config), Printable(of_bundle));
 }
 
 void AddModel(CLI::App& syntax, std::string& model) {

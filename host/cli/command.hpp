@@ -69,6 +69,9 @@ Command MakeManualPagesCommand(CLI::App& app);
 
 // The bundle of --bundle or, without --config, of $DEPUTY_BUNDLE; empty: none.
 std::string BundleInUse(bool has_config, const std::string& bundle);
+// A message where $DEPUTY_BUNDLE has no effect because a configuration is given, or $DEPUTY_CONFIG because of
+// $DEPUTY_BUNDLE; else empty.
+std::string IgnoredVariable(bool has_config, const std::string& bundle);
 
 // Options that several commands share.
 // A model of the bundle in use is named by its file name there; its only one need not be named.

@@ -14,6 +14,7 @@
 #include "cli/command.hpp"
 #include "cli/common_options.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/messages.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "deputy/output_file.hpp"
@@ -71,6 +72,17 @@ int Explain(CLI::App& app, const CLI::ParseError& error) {
   return FailUsage(error.what() + advice);
 }
 
+// Of a command that opens a configuration.
+void WarnOfIgnoredVariable(const CLI::App& command) {
+  const auto is_given = [&](const char* name) {
+    const CLI::Option* option = command.get_option_no_throw(name);
+    return option != nullptr && !option->empty();
+  };
+  if (command.get_option_no_throw("--set") == nullptr || is_given("--bundle")) return;
+  const std::string ignored = IgnoredVariable(is_given("--config") || is_given("files"), "");
+  if (!ignored.empty()) PrintMessage(LogLevel::kWarning, "host", ignored);
+}
+
 // An empty value is a mistake, such as an unset variable in a script; no option has a use for one.
 void RefuseEmptyValues(CLI::App& syntax) {
   for (CLI::Option* option : syntax.get_options())
@@ -125,6 +137,7 @@ int Main(int argc, char** argv) {
     return Explain(app, error);
   }
   if (const std::string mistake = common.Apply(); !mistake.empty()) return FailUsage(mistake);
+  WarnOfIgnoredVariable(*Chosen(&app));
   for (const Command& command : commands)
     if (command.syntax->parsed()) return command.run();
   return kUsage;

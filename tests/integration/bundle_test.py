@@ -407,6 +407,34 @@ class Bundles(unittest.TestCase):
         done = self.deputy("run", "--bundle", "digits", "--config", self.config, status=2)
         self.assertRegex(done.stderr, "--(config|bundle) excludes --(bundle|config)")
 
+    def test_AVariableThatIsOverriddenIsNamed(self):
+        self.deputy("bundle", "install", self.bundle)
+        model, none = DIGITS / "digits.onnx", {"DEPUTY_CONFIG": ""}
+        ignored = "warning: DEPUTY_BUNDLE=digits is not used: a configuration is given in its place\n"
+        for command in (("run", model, "--config", self.config), ("compare", model, "--config", self.config),
+                        ("config", "show", "--config", self.config), ("config", "check", self.config)):  # fmt: skip
+            with self.subTest(command):
+                self.assertEqual(self.deputy(*command, DEPUTY_BUNDLE="digits", **none).stderr.count(ignored), 1)
+                self.assertNotIn("is not used:", self.deputy(*command, **none).stderr)
+        both = {"DEPUTY_BUNDLE": "digits", "DEPUTY_CONFIG": "cpu-only"}
+        ignored = "DEPUTY_CONFIG=cpu-only is not used: DEPUTY_BUNDLE=digits takes the place of all configurations"
+        self.assertIn(f"warning: {ignored}\n", self.digits(model, **both).stderr)
+        rows = json.loads(self.deputy("doctor", "--json", status=None, **both).stdout)["checks"]
+        self.assertIn(("environment", "warning", ignored), [(row["subject"], row["state"], row["detail"]) for row in rows])
+        self.assertIn(("configuration", "the bundle digits"), [(row["subject"], row["detail"]) for row in rows])
+        for quiet in (("--bundle", "digits"), ("--config", self.config)):
+            self.assertNotIn("is not used:", self.digits(model, *quiet, DEPUTY_CONFIG="cpu-only").stderr)
+
+    def test_ABundleOfTheEnvironmentCountsForDigits(self):
+        self.assertIn("no bundle 'absent' is installed", self.deputy("digits", DEPUTY_BUNDLE="absent", status=2).stderr)
+
+    def test_ConfigCheckReadsNoBundle(self):
+        self.deputy("bundle", "install", self.bundle)
+        for arguments, environment in ((("--bundle", "digits"), {}), (("--bundle", "digits", self.config), {}),
+                                       ((), {"DEPUTY_BUNDLE": "digits"})):  # fmt: skip
+            error = self.deputy("config", "check", *arguments, status=2, **environment).stderr
+            self.assertIn("config check reads no bundle: 'deputy bundle verify digits' checks 'digits'", error)
+
     def test_AChangedFileOfAnInstalledBundleIsRefused(self):
         self.deputy("bundle", "install", self.bundle)
         folder = self.scratch / "bundles" / "digits" / "1.0"

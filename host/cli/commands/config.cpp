@@ -28,6 +28,7 @@
 #include "deputy/context.hpp"
 #include "deputy/output_file.hpp"
 #include "deputy/plugins.hpp"
+#include "deputy/printable.hpp"
 
 namespace deputy::cli {
 namespace {
@@ -69,6 +70,10 @@ void PrintCheck(const std::string& name, const ConfigCheck& check) {
 
 // Each file by itself, over the layers that --config names; without files these layers.
 int Check(const ConfigOptions& options) {
+  if (const std::string bundle = BundleInUse(!options.context.configs.empty(), options.context.bundle);
+      !bundle.empty() && (options.files.empty() || !options.context.bundle.empty()))
+    return FailUsage(
+        fmt::format("config check reads no bundle: 'deputy bundle verify {0}' checks '{0}'", Printable(bundle)));
   size_t errors = 0, warnings = 0;
   Json checks = Json::array();
   std::vector<std::string> files = options.files;

@@ -182,7 +182,7 @@ Json JsonOf(const std::vector<Digit>& digits, const PlacementReport& report, con
 int RunDigits(DigitsOptions options) {
   if (options.json) PrintNoText();
   const fs::path share = ShareFolder();
-  if (options.context.configs.empty() && options.context.bundle.empty())
+  if (options.context.configs.empty() && BundleInUse(false, options.context.bundle).empty())
     options.context.configs = {(share / "digits" / "digits.yaml").string()};
   if (options.model.empty()) options.model = (share / "digits" / "digits.onnx").string();
   if (options.images.empty()) options.images = (share / "digits" / "images").string();

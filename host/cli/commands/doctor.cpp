@@ -53,8 +53,13 @@ void CheckConfigured(const DoctorOptions& options, HealthChecks& checks) {
         {"configuration", Health::kFailed, "has errors, which are above", "correct them; the other checks need it"});
     return;
   }
-  const Result<ConfigCheck> read = CheckConfig({options.context.configs, options.context.settings}, {true, ""});
-  const std::string files = read.ok() ? Joined(read->files) : "";
+  const bool has_config = !options.context.configs.empty();
+  const std::string bundle = BundleInUse(has_config, options.context.bundle);
+  std::string files = bundle.empty() ? "" : "the bundle " + bundle;
+  if (bundle.empty()) {
+    const Result<ConfigCheck> read = CheckConfig({options.context.configs, options.context.settings}, {true, ""});
+    if (read.ok()) files = Joined(read->files);
+  }
   checks.push_back({"configuration", Health::kOk, files.empty() ? "the built-in defaults" : files, ""});
   const Result<PluginListing> plugins = context->ListPlugins();
   if (!plugins.ok()) {
@@ -64,7 +69,7 @@ void CheckConfigured(const DoctorOptions& options, HealthChecks& checks) {
   CheckPlugins(*plugins, checks);
   if (const Result<std::vector<QuarantinedPlugin>> quarantined = context->ListQuarantine(); quarantined.ok())
     CheckQuarantine(*quarantined, checks);
-  CheckEnvironment(*plugins, checks);
+  CheckEnvironment(*plugins, IgnoredVariable(has_config, options.context.bundle), checks);
   CheckDelegates(*context, *plugins, checks);
   CheckCache(*context, checks);
 }

@@ -229,10 +229,11 @@ void CheckQuarantine(const std::vector<QuarantinedPlugin>& quarantined, HealthCh
   }
 }
 
-void CheckEnvironment(const PluginListing& plugins, HealthChecks& checks) {
+void CheckEnvironment(const PluginListing& plugins, const std::string& ignored, HealthChecks& checks) {
   const size_t before = checks.size();
   const InstallationReport installation = DescribeInstallation();
   for (const std::string& warning : installation.environment_warnings) AddWarning(checks, "environment", warning, "");
+  if (!ignored.empty()) AddWarning(checks, "environment", ignored, "leave one of the two out");
   const auto value_of = [](const char* name) {
     return std::string(std::getenv(name) == nullptr ? "" : std::getenv(name));
   };

@@ -27,8 +27,8 @@ void CheckPlugins(const PluginListing& plugins, HealthChecks& checks);
 // Parts of models that are kept away from plugins.
 void CheckQuarantine(const std::vector<QuarantinedPlugin>& quarantined, HealthChecks& checks);
 // Variables that slow Deputy down or contradict what a plugin wants; to be called before a plugin is loaded, because
-// the host then sets some of them.
-void CheckEnvironment(const PluginListing& plugins, HealthChecks& checks);
+// the host then sets some of them. `ignored`: a message about one without effect, or empty.
+void CheckEnvironment(const PluginListing& plugins, const std::string& ignored, HealthChecks& checks);
 // Opens the delegates: devices, clocks, threads.
 void CheckDelegates(const Context& context, const PluginListing& plugins, HealthChecks& checks);
 // Limits of this process, and files of devices that it may not open.
