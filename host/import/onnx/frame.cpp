@@ -25,15 +25,10 @@ std::string TextOf(const google::protobuf::UnknownFieldSet& fields, int number) 
   return text;
 }
 
-std::string NameOf(const pb::FunctionProto& function) {
-  const std::string overload = OverloadOf(function);
-  return "'" + Printable(overload.empty() ? function.name() : function.name() + ":" + overload) + "'";
-}
-
 Status CheckCalls(const Frame& caller, const pb::FunctionProto& function) {
   size_t depth = 0;
   for (const Frame* at = &caller; at != nullptr; at = at->caller, ++depth)
-    if (at->function == &function) return Error(StatusCode::kModel, "function {} calls itself", NameOf(function));
+    if (at->function == &function) return Error(StatusCode::kModel, "{} calls itself", Describe(function));
   if (depth > kMostCalls)
     return Error(StatusCode::kResourceExhausted, "function calls are nested deeper than {}", kMostCalls);
   return {};
@@ -76,6 +71,11 @@ Result<const pb::AttributeProto*> Frame::Resolve(const pb::AttributeProto& attri
   return found == attributes.end() ? nullptr : &found->second;
 }
 
+std::string Describe(const pb::FunctionProto& function) {
+  const std::string overload = OverloadOf(function);
+  return "function '" + Printable(overload.empty() ? function.name() : function.name() + ":" + overload) + "'";
+}
+
 std::string OverloadOf(const pb::NodeProto& node) { return TextOf(node.unknown_fields(), kNodeOverloadField); }
 std::string OverloadOf(const pb::FunctionProto& function) {
   return TextOf(function.unknown_fields(), kFunctionOverloadField);
@@ -86,7 +86,7 @@ Result<Functions> Functions::Of(const pb::ModelProto& model) {
   for (const pb::FunctionProto& function : model.functions()) {
     std::tuple key(NormalDomain(function.domain()), function.name(), OverloadOf(function));
     if (!functions.functions_.emplace(std::move(key), &function).second)
-      return Error(StatusCode::kModel, "defines function {} more than once", NameOf(function));
+      return Error(StatusCode::kModel, "defines {} more than once", Describe(function));
   }
   return functions;
 }
@@ -113,7 +113,9 @@ Result<Frame> FrameOfCall(const Frame& caller, const pb::NodeProto& call, const 
   Frame frame;
   frame.function = &function;
   frame.caller = &caller;
-  DEPUTY_ASSIGN_OR_RETURN(frame.opsets, ReadOperatorSets(function.opset_import()));
+  Result<OperatorSets> opsets = ReadOperatorSets(function.opset_import());
+  if (!opsets.ok()) return std::move(opsets).status().At(Describe(function));
+  frame.opsets = std::move(opsets).value();
   for (const pb::AttributeProto& attribute : call.attribute()) {
     DEPUTY_ASSIGN_OR_RETURN(const pb::AttributeProto* const value, caller.Resolve(attribute));
     if (value == nullptr) continue;
@@ -131,7 +133,7 @@ Result<Frame> FrameOfCall(const Frame& caller, const pb::NodeProto& call, const 
       continue;
     pb::AttributeProto attribute;
     if (!attribute.ParseFromString(field.length_delimited()))
-      return Error(StatusCode::kModel, "function {} has a corrupt attribute default", NameOf(function));
+      return Error(StatusCode::kModel, "{} has a corrupt attribute default", Describe(function));
     frame.attributes.emplace(attribute.name(), attribute);
   }
   return frame;

@@ -40,6 +40,9 @@ struct Frame {
   Result<const pb::AttributeProto*> Resolve(const pb::AttributeProto& attribute) const;
 };
 
+// "function 'F'", with the overload "function 'F:fast'".
+std::string Describe(const pb::FunctionProto& function);
+
 // Which of several functions of one domain and name a node calls, or a function is; usually empty.
 std::string OverloadOf(const pb::NodeProto& node);
 std::string OverloadOf(const pb::FunctionProto& function);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/printable.hpp"
+#include "graph/definition.hpp"
 #include "graph/graph.hpp"
 #include "import/onnx/adopted.hpp"
 #include "import/onnx/attributes.hpp"
@@ -277,7 +278,11 @@ Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::N
     DEPUTY_RETURN_IF_ERROR(CheckKnown(proto, index, *info, opset, since));
   }
   Node node;
-  if (!proto.name().empty()) node.name = frame.prefix + proto.name();
+  if (!proto.name().empty()) {
+    node.name = frame.prefix + proto.name();
+  } else if (frame.function != nullptr) {  // its number in the graph would not tell where it is
+    node.name = frame.prefix + std::string(kUnnamedNode) + std::to_string(index);
+  }
   node.source = SourceOf(frame, proto);
   PrimitiveBuilder builder(domain, type, since);
   std::unordered_set<std::string_view> names;
@@ -294,6 +299,8 @@ Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::N
   node.primitive = proto.attribute().empty() && op != OpKind::kOther ? Plain(op, since) : builder.Finish();
   if (node.primitive.table() == nullptr)
     return Error(StatusCode::kResourceExhausted, "has attributes that are too large");
+  // Checked here as well, where the error names the call: it may be the call that lacks the attribute.
+  if (frame.function != nullptr) DEPUTY_RETURN_IF_ERROR(CheckRequiredAttributes(node.primitive));
   for (int i = 0; i < SizeWithoutTrailingBlanks(proto.input()); ++i) {
     node.inputs.push_back(kNone);
     if (proto.input(i).empty()) continue;
@@ -445,11 +452,12 @@ Status ModelReader::Expand(const Frame& caller, Scope& scope, const pb::NodeProt
     if (i < call.input_size() && !call.input(i).empty()) {
       DEPUTY_ASSIGN_OR_RETURN(id, scope.Resolve(call.input(i)));
     }
-    DEPUTY_RETURN_IF_ERROR(inner.Define(function.input(i), id));
+    Status status = inner.Define(function.input(i), id);
+    if (!status.ok()) return std::move(status).At(Describe(function));
   }
   const size_t first_own = scope.graph().values.size();
   Status status = ReadNodes(frame, inner, function.node(), {});
-  if (!status.ok()) return std::move(status).At("function '" + Printable(function.name()) + "'");
+  if (!status.ok()) return std::move(status).At(Describe(function));
   return BindOutputs(caller, scope, inner, first_own, call, function);
 }
 
@@ -460,7 +468,11 @@ Status ModelReader::BindOutputs(const Frame& caller, Scope& scope, Scope& inner,
   for (int i = 0; i < call.output_size(); ++i) {
     const std::string& name = call.output(i);
     if (name.empty()) continue;
-    DEPUTY_ASSIGN_OR_RETURN(ValueId id, inner.Resolve(function.output(i)));
+    Result<ValueId> resolved = inner.Resolve(function.output(i));
+    if (!resolved.ok() && resolved.status().code() == StatusCode::kModel)
+      resolved = Error(StatusCode::kModel, "output '{}' is not produced by any node", Printable(function.output(i)));
+    if (!resolved.ok()) return std::move(resolved).status().At(Describe(function));
+    ValueId id = *resolved;
     if (id == kNone) return Error(StatusCode::kModel, "output '{}' is an input that the call omits", Printable(name));
     if (id < first_own || !bound.insert(id).second) {
       // The function returns one of its inputs, or one value twice; a value has one name.

@@ -166,6 +166,71 @@ TEST(Functions, BodyDoesNotSeeTheCallersNames) {
             "the model: node 'call' (F): function 'F': node 0 (Add): reads 'x', which no node produces");
 }
 
+TEST(Functions, RequiredAttributeThatTheCallLeavesOutIsRefusedAtTheCall) {
+  ModelBuilder builder;
+  builder.ImportDomain("own", 1);
+  onnx::FunctionProto& function = builder.Function("own", "F", {"a"}, {"b"});
+  onnx::AttributeProto& to = *AddNode(function, "Cast", {"a"}, {"b"}).add_attribute();
+  to.set_name("to");
+  to.set_ref_attr_name("type");
+  to.set_type(onnx::AttributeProto::INT);
+  builder.Input("x");
+  Call(builder, "F", {"x"}, {"y"}, "call");
+  builder.Output("y");
+  EXPECT_EQ(ErrorOf(builder), "the model: node 'call' (F): function 'F': node 0 (Cast): attribute 'to' is missing");
+}
+
+TEST(Functions, OutputThatNoNodeProducesIsRefusedAtTheCall) {
+  ModelBuilder builder;
+  builder.ImportDomain("own", 1);
+  onnx::FunctionProto& function = builder.Function("own", "F", {"a"}, {"zz"});
+  AddNode(function, "Relu", {"a"}, {"b"});
+  builder.Input("x");
+  Call(builder, "F", {"x"}, {"y"}, "call");
+  builder.Output("y");
+  EXPECT_EQ(ErrorOf(builder), "the model: node 'call' (F): function 'F': output 'zz' is not produced by any node");
+}
+
+TEST(Functions, InputsOfOneNameAreRefusedAtTheCall) {
+  ModelBuilder builder;
+  builder.ImportDomain("own", 1);
+  builder.Function("own", "F", {"a", "a"}, {"a"});
+  builder.Input("x");
+  Call(builder, "F", {"x", "x"}, {"y"}, "call");
+  builder.Output("y");
+  EXPECT_EQ(ErrorOf(builder), "the model: node 'call' (F): function 'F': value 'a' is defined more than once");
+}
+
+TEST(Functions, OperatorSetsOfAFunctionAreRefusedAtTheCall) {
+  ModelBuilder builder;
+  builder.ImportDomain("own", 1);
+  onnx::FunctionProto& function = builder.Function("own", "F", {"a"}, {"b"});
+  AddNode(function, "Relu", {"a"}, {"b"});
+  function.add_opset_import()->set_version(0);
+  builder.Input("x");
+  Call(builder, "F", {"x"}, {"y"}, "call");
+  builder.Output("y");
+  EXPECT_EQ(ErrorOf(builder),
+            "the model: node 'call' (F): function 'F': imports the invalid version 0 of operator set ''");
+}
+
+TEST(Functions, NodesWithoutANameAreCalledByTheirPlaceInTheFunction) {
+  ModelBuilder builder;
+  builder.ImportDomain("own", 1);
+  onnx::FunctionProto& function = builder.Function("own", "F", {"a"}, {"b"});
+  AddNode(function, "Relu", {"a"}, {"r"});
+  AddNode(function, "Neg", {"r"}, {"b"});
+  builder.Input("x");
+  builder.Node("Abs", {"x"}, {"w"});
+  Call(builder, "F", {"w"}, {"y"}, "call");
+  builder.Output("y");
+  const Result<Graph> graph = builder.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_EQ(graph->nodes[0].name, "");
+  EXPECT_EQ(graph->nodes[1].name, "call/node 0");
+  EXPECT_EQ(graph->nodes[2].name, "call/node 1");
+}
+
 TEST(Functions, KnownOperatorIsLeftAlone) {
   ModelBuilder builder;
   onnx::FunctionProto& function = builder.Function("", "Relu", {"a"}, {"b"});
