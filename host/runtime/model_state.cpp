@@ -210,10 +210,13 @@ std::optional<host::PlacementDecision> Model::State::FindDecision(const host::Gr
   const std::vector<Shape> key(shapes.begin(), shapes.end());
   const uint32_t nodes = host::ForEachNode(shaped, [](const host::Graph&, host::NodeId, uint32_t) {});
   if (const auto known = decisions_.find(key); known != decisions_.end()) {
-    const bool fits = std::all_of(known->second.slower.begin(), known->second.slower.end(),
-                                  [&](const host::SlowerNodes& slower) { return slower.nodes.back() < nodes; });
-    if (fits) return known->second;
-    host::Log(host::LogLevel::kWarning, "{}: the placement file names nodes that the model does not have", log_name());
+    const std::vector<host::SlowerNodes>& slower = known->second.slower;
+    const auto beyond = std::find_if(slower.begin(), slower.end(),
+                                     [&](const host::SlowerNodes& it) { return it.nodes.back() >= nodes; });
+    if (beyond == slower.end()) return known->second;
+    host::Log(host::LogLevel::kWarning,
+              "{}: 'nodes' has the number {}, but the model has {} nodes, from 0 on; this placement is not used",
+              beyond->place.empty() ? log_name() : beyond->place, beyond->nodes.back(), nodes);
   }
   const std::optional<host::Digest> stored = DecisionKey(shapes);
   if (!stored || engine->store == nullptr) return std::nullopt;

@@ -94,6 +94,11 @@ class FileReader {
     problems_.Add(entry->value.at, fmt::format("'{}' must be a list", key));
     return nothing;
   }
+  // The place of a key's value, or of the map.
+  static const Origin& PlaceOf(const YamlNode& map, std::string_view key) {
+    const YamlEntry* entry = map.Find(key);
+    return entry == nullptr ? map.at : entry->value.at;
+  }
   void Add(const Origin& at, std::string message) { problems_.Add(at, std::move(message)); }
 
  private:
@@ -126,9 +131,11 @@ void ReadPlacement(const YamlNode& node, const std::vector<std::string>& delegat
     const auto found = std::find(delegates.begin(), delegates.end(), delegate);
     if (found == delegates.end() || found + 1 == delegates.end()) continue;  // it is not in use here
     decision.slower.push_back({static_cast<size_t>(found - delegates.begin()), *std::move(nodes),
-                               Printable(reader.TextOf(item, "why"), kMostText)});
+                               Printable(reader.TextOf(item, "why"), kMostText),
+                               FileReader::PlaceOf(item, "nodes").ToString()});
   }
-  placements[std::move(shapes)] = std::move(decision);
+  if (!placements.emplace(std::move(shapes), std::move(decision)).second)
+    reader.Add(FileReader::PlaceOf(node, "shapes"), "an earlier placement has the same shapes");
 }
 
 }  // namespace

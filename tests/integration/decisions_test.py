@@ -240,6 +240,22 @@ class Decisions(PluginsCase):
         path.write_text(path.read_text().replace("nodes: '", "nodes: 'x"))
         self.assertRegex(self.run_measured(), r"placement.yaml:\d+:\d+: 'nodes' must be like")
 
+    def test_aPlacementWithNodesThatTheModelDoesNotHaveIsIgnoredWithItsLine(self):
+        self.tune()
+        path = Path(f"{self.model}.placement.yaml")
+        path.write_text(re.sub(r"nodes: '[^']*'", "nodes: '0,99'", path.read_text()))
+        said = self.run_measured()
+        self.assertRegex(said, r"warning: .*pyramid.onnx.placement.yaml:\d+:\d+: 'nodes' has the number 99, but the model has "
+                               r"13 nodes, from 0 on; this placement is not used")  # fmt: skip
+
+    def test_TwoPlacementsForTheSameShapesAreIgnoredWithTheLineOfTheSecond(self):
+        self.tune()
+        path = Path(f"{self.model}.placement.yaml")
+        text = path.read_text()
+        path.write_text(text + text[text.index("  - shapes:"):])
+        self.assertRegex(self.run_measured(), r"warning: .*placement.yaml:\d+:\d+: an earlier placement has the same shapes; "
+                                              r"the placement file is not used")  # fmt: skip
+
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

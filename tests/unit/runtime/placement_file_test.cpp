@@ -70,6 +70,16 @@ TEST_F(PlacementFileTest, MistakesHaveTheirLine) {
   EXPECT_EQ(FailureOf("[]"), "1:1: key 'version' is missing");
 }
 
+TEST_F(PlacementFileTest, TwoPlacementsForTheSameShapesAreAMistake) {
+  EXPECT_EQ(FailureOf(Changed("'[2,3]'", "'[1,3]'")), "9:13: an earlier placement has the same shapes");
+}
+
+TEST_F(PlacementFileTest, NodesKeepTheirPlace) {
+  const Result<Placements> read = Read(kText);
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(read->at({{1, 3}, {}}).slower[0].place, (folder_.path() / "m.placement.yaml").string() + ":8:35");
+}
+
 // A range of few bytes is a list of many numbers, and a file may have thousands of them.
 TEST_F(PlacementFileTest, R6_AFileThatListsMoreNodesThanAnyModelHasIsRefused) {
   std::string text = Changed("'0-2,7'", "'0-9999999'");
