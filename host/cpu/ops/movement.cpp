@@ -144,6 +144,17 @@ Status RunExpand(const KernelArgs& args) {
   if (!fits)
     return Error(StatusCode::kInvalidArgument, "shape {} cannot be expanded to {}", ShapeToString(input.dims()),
                  ShapeToString(output.dims()));
+  // The output's extents may have been known without the elements of the shape.
+  DEPUTY_ASSIGN_OR_RETURN(const SmallDims target, ReadInts(args.input(1), "shape"));
+  fits = target.size() <= output.rank();
+  for (size_t d = 0; fits && d < target.size(); ++d) {
+    const size_t axis = output.rank() - target.size() + d;
+    const int64_t own = axis < added ? 1 : input.dim(axis - added);
+    fits = target[d] == output.dim(axis) || (target[d] == 1 && own == output.dim(axis));
+  }
+  if (!fits)
+    return Error(StatusCode::kInvalidArgument, "shape {} cannot be expanded to [{}]", ShapeToString(input.dims()),
+                 fmt::join(target.begin(), target.end(), ","));
   CopyStrided(copy, input.data<char>(), output.data<char>(), element, args.pool);
   return {};
 }

@@ -135,8 +135,10 @@ class ResizeRun {
         return Error(StatusCode::kInvalidArgument, "scales has dtype {}, expected float32", NameOf(scales.dtype()));
       request_.scales = scales.values<float>();
     }
-    if (request_.scales.empty() && attributes_.inputs.sizes && args_.input(*attributes_.inputs.sizes).present()) {
+    if (attributes_.inputs.sizes && args_.input(*attributes_.inputs.sizes).present()) {
       DEPUTY_ASSIGN_OR_RETURN(sizes_, ReadInts(args_.input(*attributes_.inputs.sizes), "sizes"));
+      if (!request_.scales.empty() && !sizes_.empty())
+        return Error(StatusCode::kInvalidArgument, "scales and sizes are both given, expected one of them");
       request_.sizes = {sizes_.data(), sizes_.size()};
     }
     return {};

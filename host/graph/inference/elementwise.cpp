@@ -40,6 +40,19 @@ Status InferArithmetic(InferenceContext& context) {
   return BroadcastInputs(context, dtype);
 }
 
+// Definition 8 added broadcasting; before, the operands have one shape.
+Status InferVariadic(InferenceContext& context) {
+  const Primitive& primitive = context.primitive();
+  for (size_t i = 1; i < context.input_count() && primitive.since_version() < 8; ++i) {
+    const ValueType &first = context.input(0), &input = context.input(i);
+    if (!first.ranked || !input.ranked) continue;
+    if (!std::equal(first.dims.begin(), first.dims.end(), input.dims.begin(), input.dims.end(), MayEqual))
+      return Error(StatusCode::kModel, "operands must have one shape before {}-8, got {} and {}", primitive.op_type(),
+                   ShapeToString(first.dims), ShapeToString(input.dims));
+  }
+  return InferArithmetic(context);
+}
+
 Status InferComparison(InferenceContext& context) {
   DEPUTY_RETURN_IF_ERROR(CommonType(context, 0).status());
   return BroadcastInputs(context, DType::kBool);
@@ -107,14 +120,14 @@ DEPUTY_INFER_AS(InferArithmetic, BitwiseAnd)
 DEPUTY_INFER_AS(InferArithmetic, BitwiseOr)
 DEPUTY_INFER_AS(InferArithmetic, BitwiseXor)
 DEPUTY_INFER_AS(InferArithmetic, Div)
-DEPUTY_INFER_AS(InferArithmetic, Max)
-DEPUTY_INFER_AS(InferArithmetic, Mean)
-DEPUTY_INFER_AS(InferArithmetic, Min)
+DEPUTY_INFER_AS(InferVariadic, Max)
+DEPUTY_INFER_AS(InferVariadic, Mean)
+DEPUTY_INFER_AS(InferVariadic, Min)
 DEPUTY_INFER_AS(InferArithmetic, Mod)
 DEPUTY_INFER_AS(InferArithmetic, Mul)
 DEPUTY_INFER_AS(InferArithmetic, Or)
 DEPUTY_INFER_AS(InferArithmetic, Sub)
-DEPUTY_INFER_AS(InferArithmetic, Sum)
+DEPUTY_INFER_AS(InferVariadic, Sum)
 DEPUTY_INFER_AS(InferArithmetic, Xor)
 DEPUTY_INFER_AS(InferComparison, Equal)
 DEPUTY_INFER_AS(InferComparison, Greater)

@@ -106,6 +106,10 @@ Status InferSplit(InferenceContext& context) {
   const int64_t parts = static_cast<int64_t>(context.output_count());
   const int64_t asked = context.primitive().GetInt("num_outputs", parts);
   if (asked != parts) return Error(StatusCode::kModel, "num_outputs is {}, but there are {} outputs", asked, parts);
+  if (const bool has_count = context.primitive().Has("num_outputs");
+      context.primitive().since_version() >= 18 && has_count == context.has_input(1))
+    return Error(StatusCode::kModel, "needs either input 1 ('split') or attribute 'num_outputs', got {}",
+                 has_count ? "both" : "neither");
   IntList sizes;
   if (context.has_input(1)) {
     DEPUTY_ASSIGN_OR_RETURN(sizes, ReadIntList(context, 1, "split"));

@@ -73,6 +73,11 @@ Status CheckList(const InferenceContext& context, size_t i, size_t axes, const c
   return CheckElements(context, i, static_cast<int64_t>(axes), name);
 }
 
+// Whether the list is given and has elements, as far as is known.
+bool IsGiven(const InferenceContext& context, size_t i) {
+  return context.has_input(i) && context.input(i).ranked && CountOf(context.input(i).dims) > 0;
+}
+
 // The region that is resized has a start and an end for each axis.
 Status CheckRegion(const InferenceContext& context, size_t i, size_t axes) {
   const std::string_view mode = context.primitive().GetString("coordinate_transformation_mode", "half_pixel");
@@ -139,6 +144,8 @@ Status InferResize(InferenceContext& context) {
     DEPUTY_ASSIGN_OR_RETURN(sizes, ReadIntList(context, *inputs.sizes, "sizes"));
     if (sizes.values && request.scales.empty()) request.sizes = *sizes.values;
   }
+  if (inputs.sizes && IsGiven(context, inputs.scales) && IsGiven(context, *inputs.sizes))
+    return Error(StatusCode::kModel, "scales and sizes are both given, expected one of them");
   const bool given = !request.scales.empty() || !request.sizes.empty();
   if (!input.ranked) return context.OutputUnranked(input.dtype);
   DEPUTY_RETURN_IF_ERROR(NormalizeAxes(context, request.axes, input.dims.size()).status());

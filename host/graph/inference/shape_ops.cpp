@@ -135,8 +135,11 @@ Status InferFlatten(InferenceContext& context) {
   if (!input.ranked) return context.Output(input.dtype, UnknownDims(2));
   const int64_t rank = static_cast<int64_t>(input.dims.size());
   int64_t axis = context.primitive().GetInt("axis", 1);
-  if (axis < -rank || axis > rank)
-    return Error(StatusCode::kModel, "axis {} is out of range for an input of rank {}", axis, rank);
+  const int64_t least =
+      context.primitive().since_version() < 11 ? 0 : -rank;  // before, axes did not count from the end
+  if (axis < least || axis > rank)
+    return Error(StatusCode::kModel, "axis {} is out of range for an input of rank {}, expected {} to {}", axis, rank,
+                 least, rank);
   if (axis < 0) axis += rank;
   const std::span<const int64_t> dims(input.dims);
   DEPUTY_ASSIGN_OR_RETURN(const int64_t rows, DimProduct(dims.first(static_cast<size_t>(axis))));

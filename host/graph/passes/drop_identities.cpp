@@ -71,7 +71,7 @@ class Dropper {
       case OpKind::kReshape:
       case OpKind::kSqueeze:
       case OpKind::kUnsqueeze: return same ? input : Undone(node);
-      case OpKind::kExpand:
+      case OpKind::kExpand: return same && (IsGivenWhole(from) || TargetIsCertain(node)) ? input : kNone;
       case OpKind::kTile: return same ? input : kNone;
       case OpKind::kSlice:
         return same && (!HasInput(node, 4) || AllPositive(IntsOf(Constant(node, 4)))) ? input : kNone;
@@ -82,7 +82,7 @@ class Dropper {
       case OpKind::kMean:
       case OpKind::kMin:
       case OpKind::kSum: return node.inputs.size() == 1 ? input : kNone;
-      case OpKind::kSplit: return node.outputs.size() == 1 && same ? input : kNone;
+      case OpKind::kSplit: return node.outputs.size() == 1 && same && TargetIsCertain(node) ? input : kNone;
       case OpKind::kAdd: {
         const ValueId left = Neutral(node, 1, -0.0) ? input : kNone;
         return left == kNone && Neutral(node, 0, -0.0) ? node.inputs[1] : left;
@@ -95,6 +95,15 @@ class Dropper {
       case OpKind::kDiv: return Neutral(node, 1, 1) ? input : kNone;
       default: return kNone;
     }
+  }
+
+  // Whether the elements of input 1 are known, or are not needed. The extents of an output alone do not tell: an extent
+  // above 1 stays in an Expand to a shape that is not known, which may not be valid.
+  bool TargetIsCertain(const Node& node) const { return !HasInput(node, 1) || Constant(node, 1) != nullptr; }
+
+  // Whether an Expand of the same extents has been given each of them: an unknown one would not stay.
+  static bool IsGivenWhole(const ValueType& type) {
+    return std::all_of(type.dims.begin(), type.dims.end(), [](int64_t dim) { return dim < 0 || dim == 1; });
   }
 
   bool IsInference(const Node& node) const {

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/inference/operands.hpp"
 #include "graph/upgrade/rewrite.hpp"
+#include "tensor/shape.hpp"
 
 namespace deputy::host {
 namespace {
@@ -37,13 +39,30 @@ Status AlignFrom(NodeRewrite& node, int64_t axis, std::string_view name) {
   return {};
 }
 
+// What definition 6 allows: operands of one shape, and with `broadcast` a second one whose extents are some of the
+// first one's.
+Status CheckOperands(const NodeRewrite& node, bool broadcasts) {
+  const ValueType a = node.input_type(0), b = node.input_type(1);
+  if (!a.ranked || !b.ranked) return {};
+  if (!broadcasts && !std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(), MayEqual))
+    return Error(StatusCode::kModel,
+                 "operands of {}-{} without attribute 'broadcast' must have one shape, got {} and {}",
+                 node.primitive().op_type(), node.version(), ShapeToString(a.dims), ShapeToString(b.dims));
+  if (broadcasts && b.dims.size() > a.dims.size())
+    return Error(StatusCode::kModel, "{}-{} broadcasts its second operand only, got {} and {}",
+                 node.primitive().op_type(), node.version(), ShapeToString(a.dims), ShapeToString(b.dims));
+  return {};
+}
+
 }  // namespace
 
 // Add-6 and similar ones (broadcast, axis) to 7. Without an axis the ends were aligned then too.
 Status UpgradeBroadcast(NodeRewrite& node) {
   const Primitive before = node.primitive();
   const int64_t axis = before.GetInt("axis", -1);
-  if (before.GetInt("broadcast", 0) != 0 && axis != -1) DEPUTY_RETURN_IF_ERROR(AlignFrom(node, axis, "operand"));
+  const bool broadcasts = before.GetInt("broadcast", 0) != 0;
+  DEPUTY_RETURN_IF_ERROR(CheckOperands(node, broadcasts));
+  if (broadcasts && axis != -1) DEPUTY_RETURN_IF_ERROR(AlignFrom(node, axis, "operand"));
   node.SetPrimitive(PrimitiveBuilder(before).Remove("broadcast").Remove("axis").SetVersion(7));
   return {};
 }

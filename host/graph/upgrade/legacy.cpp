@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
+#include "graph/inference/operands.hpp"
 #include "graph/upgrade/rewrite.hpp"
+#include "tensor/shape.hpp"
 
 namespace deputy::host {
 
@@ -39,7 +42,18 @@ Status UpgradeConcat(NodeRewrite& node) {
 }
 
 // Gemm-6 (broadcast) to 7, which always broadcasts C.
+// Gemm-6 broadcasts C only with the attribute.
 Status UpgradeGemm(NodeRewrite& node) {
+  const Primitive& before = node.primitive();
+  const ValueType a = node.input_type(0), b = node.input_type(1), c = node.input_type(2);
+  if (before.GetInt("broadcast", 0) == 0 && a.ranked && b.ranked && c.ranked && a.dims.size() == 2 &&
+      b.dims.size() == 2) {
+    const int64_t product[] = {a.dims[before.GetInt("transA", 0) != 0 ? 1 : 0],
+                               b.dims[before.GetInt("transB", 0) != 0 ? 0 : 1]};
+    if (!std::equal(c.dims.begin(), c.dims.end(), std::begin(product), std::end(product), MayEqual))
+      return Error(StatusCode::kModel, "C of {}-{} without attribute 'broadcast' must have the shape {}, got {}",
+                   before.op_type(), node.version(), ShapeToString(product), ShapeToString(c.dims));
+  }
   node.SetPrimitive(PrimitiveBuilder(node.primitive()).Remove("broadcast").SetVersion(7));
   return {};
 }

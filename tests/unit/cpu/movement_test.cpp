@@ -84,6 +84,22 @@ TEST(Movement, OutputOfTheWrongSizeIsNeverWritten) {
 }
 
 // As where the extent of the input is known in the run only.
+// The extents of the output follow from the input where the shape's elements are not known.
+TEST(Expand, ShapeThatIsComputedIsChecked) {
+  const PrimitiveBuilder expand("", "Expand", 13);
+  const Tensor input = TensorOf<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  for (const auto& [shape, message] : {std::pair(List({-1, 3}), "shape [2,3] cannot be expanded to [-1,3]"),
+                                       std::pair(List({0, 3}), "shape [2,3] cannot be expanded to [0,3]"),
+                                       std::pair(List({5, 3}), "shape [2,3] cannot be expanded to [5,3]"),
+                                       std::pair(List({1, 2, 3}), "shape [2,3] cannot be expanded to [1,2,3]")}) {
+    const Status status = RunUnchecked(MakeExpand, expand, {input, shape}, Zeros({2, 3}));
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(status.message(), message);
+  }
+  for (const Tensor& shape : {List({2, 3}), List({1, 1}), List({3}), List({1})})
+    EXPECT_TRUE(RunUnchecked(MakeExpand, expand, {input, shape}, Zeros({2, 3})).ok());
+}
+
 TEST(Expand, ToADifferentExtentIsAnErrorOfTheInputs) {
   const Tensor input = Counting({3});
   EXPECT_EQ(RunUnchecked(MakeExpand, PrimitiveBuilder("", "Expand", 13), {input, List({4})}, Zeros({4})).code(),

@@ -87,6 +87,12 @@ TEST(Resize, ScaleThatIsNoNumberIsRefused) {
   EXPECT_EQ(out.status().message(), "scales must be positive and finite, got -1");
 }
 
+TEST(Resize, ScalesAndSizesAtOnceAreRefused) {
+  const Status status =
+      RunUnchecked(MakeResize, Resize("linear"), {Line(), Zeros({0}), TensorOf<float>({1}, {1}), List({5})}, Line());
+  EXPECT_EQ(status.message(), "scales and sizes are both given, expected one of them");
+}
+
 TEST(Resize, ScalesForOtherAxesAreRefused) {
   const Result<std::vector<Tensor>> out =
       TryRunNode(MakeResize, Resize("linear"), {Line(), kNoInput, TensorOf<float>({2}, {1, 2})});

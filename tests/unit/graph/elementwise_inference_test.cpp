@@ -44,6 +44,15 @@ TEST(BroadcastInference, UnknownTypeTakesThatOfTheOther) {
   EXPECT_EQ(Infer(kAdd, {Unranked(DType::kUndefined), Typed({2}, DType::kInt64)})[0].dtype, DType::kInt64);
 }
 
+TEST(BroadcastInference, SumAndRelatedOperatorsDoNotBroadcastBeforeDefinition8) {
+  for (const char* op : {"Sum", "Max", "Min", "Mean"}) {
+    EXPECT_EQ(InferError(PrimitiveBuilder("", op, 6), {Typed({2, 3}), Typed({2, 3}), Typed({3})}),
+              fmt::format("operands must have one shape before {}-8, got [2,3] and [3]", op));
+    EXPECT_EQ(InferDims(PrimitiveBuilder("", op, 6), {Typed({kN, 3}), Typed({2, kN})}), (Dims{2, 3}));
+    EXPECT_EQ(InferDims(PrimitiveBuilder("", op, 8), {Typed({2, 3}), Typed({3})}), (Dims{2, 3}));
+  }
+}
+
 TEST(BroadcastInference, LeftOutInputIsAnError) {
   EXPECT_EQ(InferError(PrimitiveBuilder("", "Sum", 13), {Typed({1}), LeftOut()}), "input 1 is missing");
 }

@@ -61,6 +61,17 @@ TEST(SplitInference, UnevenPartsAreRefusedBeforeOpset18) {
             "an extent of 7 cannot be split into 3 equal parts");
 }
 
+TEST(SplitInference, Definition18NeedsEitherSizesOrACount) {
+  const PrimitiveBuilder split("", "Split", 18);
+  const PrimitiveBuilder counted = PrimitiveBuilder(split).Set("num_outputs", int64_t{2});
+  EXPECT_EQ(InferError(split, {Typed({4})}, 2),
+            "needs either input 1 ('split') or attribute 'num_outputs', got neither");
+  EXPECT_EQ(InferError(counted, {Typed({4}), Known({1, 3})}, 2),
+            "needs either input 1 ('split') or attribute 'num_outputs', got both");
+  EXPECT_TRUE(TryInfer(split, {Typed({4}), Known({1, 3})}, 2).ok());
+  EXPECT_TRUE(TryInfer(counted, {Typed({4})}, 2).ok());
+}
+
 TEST(SplitInference, SizesThatDoNotAddUpAreRefused) {
   EXPECT_EQ(InferError(PrimitiveBuilder("", "Split", 13), {Typed({7}), Known({3, 3})}, 2),
             "the split sizes add up to 6, expected the extent 7");

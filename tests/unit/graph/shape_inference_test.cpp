@@ -90,6 +90,15 @@ TEST(ReshapeInference, MissingShapeIsRefused) {
   EXPECT_EQ(InferError(kReshape, {Typed({1, 1})}), "input 'shape' is missing");
 }
 
+TEST(FlattenInference, AxesCountFromTheEndSinceDefinition11) {
+  const auto flatten = [](int32_t version) {
+    return PrimitiveBuilder("", "Flatten", version).Set("axis", int64_t{-1});
+  };
+  EXPECT_EQ(InferDims(flatten(11), {Typed({2, 3, 4})}), (Dims{6, 4}));
+  EXPECT_EQ(InferError(flatten(9), {Typed({2, 3, 4})}),
+            "axis -1 is out of range for an input of rank 3, expected 0 to 3");
+}
+
 TEST(FlattenInference, SymbolAloneInFrontIsKept) {
   EXPECT_EQ(InferDims(PrimitiveBuilder("", "Flatten", 13), {Typed({kN, 3, 4})}), (Dims{kN, 12}));
 }

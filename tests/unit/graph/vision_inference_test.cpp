@@ -48,6 +48,15 @@ TEST(InferResize, ScalesThatAreNotKnownLeaveTheRank) {
             (Dims{kUnknownDim, kUnknownDim, kUnknownDim, kUnknownDim}));
 }
 
+TEST(InferResize, ScalesAndSizesAreAnError) {
+  const PrimitiveBuilder resize("", "Resize", 13);
+  const std::string both = "scales and sizes are both given, expected one of them";
+  EXPECT_EQ(InferError(resize, {Typed({4}), LeftOut(), KnownScales({2}), Known({8})}), both);
+  EXPECT_EQ(InferError(resize, {Typed({4}), LeftOut(), Typed({1}), Typed({1}, DType::kInt64)}), both);
+  EXPECT_EQ(InferDims(resize, {Typed({4}), LeftOut(), KnownScales({}), Known({8})}), (Dims{8}));
+  EXPECT_EQ(InferDims(resize, {Typed({4}), LeftOut(), KnownScales({2}), Typed({0}, DType::kInt64)}), (Dims{8}));
+}
+
 TEST(InferResize, NeitherScalesNorSizesIsAnError) {
   EXPECT_EQ(InferError(PrimitiveBuilder("", "Resize", 13), {Typed({1, 3}), LeftOut(), LeftOut()}),
             "scales or sizes is required");

@@ -50,6 +50,16 @@ TEST(DropIdentities, ReshapeToTheSameShapeGoes) {
   EXPECT_EQ(Left(PrimitiveBuilder("", "Tile", 13), {Ints({1, 1})}), kGone);
 }
 
+// An Expand keeps the extents of its input also where its shape is not valid, which the run then refuses.
+TEST(DropIdentities, ComputedShapesAndSizesStay) {
+  for (const char* op : {"Expand", "Split"}) {
+    PassGraph made;
+    const ValueId x = made.Node("Abs", {made.Input("x", {3})}), operand = made.Input("operand", {1}, DType::kInt64);
+    made.Output(made.Node("Neg", {made.Node(op, {x, operand})}));
+    EXPECT_EQ(Operators(Passed(made.graph, Only(Pass::kDropIdentities))), fmt::format("Abs,{},Neg", op));
+  }
+}
+
 TEST(DropIdentities, SymbolicExtentsAreTheSameWhereTheSymbolIs) {
   for (const int64_t extent : {SymbolDim(0), kUnknownDim}) {
     PassGraph made;

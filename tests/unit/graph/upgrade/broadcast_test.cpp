@@ -35,6 +35,20 @@ TEST(UpgradeBroadcast, AxisSaysNothingWithoutBroadcast) {
   EXPECT_FALSE(graph.nodes[0].primitive.Has("axis"));
 }
 
+TEST(UpgradeBroadcast, ShapesThatDifferWithoutBroadcastAreRefused) {
+  for (const char* op : {"Add", "Sub", "Mul", "Div"})
+    EXPECT_EQ(UpgradeError(OldNode(PrimitiveBuilder("", op, 6), {{2, 3}, {3}})).message(),
+              fmt::format("operands of {}-6 without attribute 'broadcast' must have one shape, got [2,3] and [3]", op));
+  EXPECT_EQ(UpgradeError(OldNode(PrimitiveBuilder("", "Pow", 1).Set("axis", int64_t{0}), {{2, 3}, {2}})).message(),
+            "operands of Pow-1 without attribute 'broadcast' must have one shape, got [2,3] and [2]");
+  EXPECT_TRUE(UpgradeError(OldNode(PrimitiveBuilder("", "Add", 6), {{2, kUnknownDim}, {kUnknownDim, 3}})).ok());
+}
+
+TEST(UpgradeBroadcast, FirstOperandThatWouldGrowIsRefused) {
+  EXPECT_EQ(UpgradeError(OldNode(From("Add", -1), {{3}, {2, 3}})).message(),
+            "Add-6 broadcasts its second operand only, got [3] and [2,3]");
+}
+
 TEST(UpgradeBroadcast, ComparisonsAndLogicAreUpgradedAlike) {
   for (const char* op : {"Equal", "Greater", "Less"})
     EXPECT_EQ(Operators(Upgraded(OldNode(From(op, 0), {{2, 2}, {2}}).graph)), std::string("Unsqueeze,") + op);

@@ -23,6 +23,13 @@ TEST(UpgradeLegacy, Concat1SaysItsAxis) {
   EXPECT_EQ(Result1(made, {Floats({1, 1}, {1}), Floats({1, 1}, {2})}).shape(), (Dims{1, 2}));
 }
 
+TEST(UpgradeLegacy, Gemm6WithoutBroadcastNeedsCOfTheProductsShape) {
+  const PrimitiveBuilder gemm = PrimitiveBuilder("", "Gemm", 6).Set("transB", int64_t{1});
+  EXPECT_EQ(UpgradeError(OldNode(gemm, {{1, 2}, {3, 2}, {3}})).message(),
+            "C of Gemm-6 without attribute 'broadcast' must have the shape [1,3], got [3]");
+  EXPECT_TRUE(UpgradeError(OldNode(gemm, {{1, 2}, {3, 2}, {1, 3}})).ok());
+}
+
 TEST(UpgradeLegacy, Gemm6ForgetsToBroadcast) {
   const PassGraph made = OldNode(PrimitiveBuilder("", "Gemm", 6).Set("broadcast", int64_t{1}), {{1, 2}, {2, 2}, {2}});
   EXPECT_FALSE(Upgraded(made.graph).nodes[0].primitive.Has("broadcast"));
