@@ -13,6 +13,7 @@ namespace deputy::cli {
 namespace {
 
 std::atomic<Verbosity> the_verbosity{Verbosity::kNormal};
+bool the_log_is_shown_once = false;
 
 Shown Prefix(LogLevel level, const Terminal& terminal) {
   switch (level) {
@@ -35,12 +36,23 @@ void SetVerbosity(Verbosity verbosity) {
 Verbosity TheVerbosity() { return the_verbosity; }
 
 void PrintLogOnce(LogLevel least) {
+  the_log_is_shown_once = true;
   SetLogSink([least, lock = std::make_shared<std::mutex>(), said = std::make_shared<std::set<std::string>>()](
                  LogLevel level, std::string_view source, std::string_view message) {
     if (level < least) return;
     const std::lock_guard guard(*lock);
     if (said->insert(fmt::format("{}: {}", source, message)).second) PrintMessage(level, source, message);
   });
+}
+
+LogOnceScope::LogOnceScope() : is_first_(!the_log_is_shown_once) {
+  if (is_first_) PrintLogOnce();
+}
+
+LogOnceScope::~LogOnceScope() {
+  if (!is_first_) return;
+  the_log_is_shown_once = false;
+  SetLogSink(PrintMessage);
 }
 
 void PrintMessage(LogLevel level, std::string_view source, std::string_view message) {

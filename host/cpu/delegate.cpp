@@ -225,14 +225,14 @@ Result<std::unique_ptr<ExecutionContext>> CpuExecutable::CreateContext() const {
   return std::unique_ptr<ExecutionContext>(std::make_unique<CpuContext>(*this));
 }
 
-class CpuDelegate final : public Delegate {
+class CpuDelegate final : public Delegate, private NodeFuser {
  public:
   explicit CpuDelegate(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
 
   const std::string& name() const override { return name_; }
   const std::string& id() const override { return name_; }
-  bool takes_dynamic_shapes() const override { return true; }
-  bool one_node_partitions() const override { return true; }
+  DelegateTraits traits() const override { return {.takes_dynamic_shapes = true, .one_node_partitions = true}; }
+  NodeFuser* fuser() override { return this; }
 
   // Only compilation tells whether a kernel for these types exists.
   Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) override {
@@ -267,6 +267,7 @@ class CpuDelegate final : public Delegate {
                                         std::move(kernel).value(), pool_, WeightMemoryScope::Taken() - before));
   }
 
+ private:
   std::vector<FusedNode> Fuse(const GraphView& view) override {
     std::vector<FusedNode> fused;
     size_t before = WeightMemoryScope::Taken();
@@ -279,7 +280,6 @@ class CpuDelegate final : public Delegate {
     return fused;
   }
 
- private:
   const std::string name_ = "cpu";
   std::shared_ptr<ThreadPool> pool_;
 };

@@ -8,11 +8,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/cancellation.hpp"
 #include "base/status.hpp"
 #include "delegate/extensions.hpp"
+#include "delegate/facets.hpp"
 #include "deputy/abi/tensor.h"
 #include "graph/graph.hpp"
 #include "graph/inference.hpp"
@@ -61,7 +63,7 @@ struct Verdict {
 struct PartitionSpec {
   std::vector<NodeId> nodes;  // topological order
   std::vector<ValueId> inputs, outputs;
-  void* claim = nullptr;  // from Delegate::Propose; passes to Compile
+  void* claim = nullptr;  // from PartitionProposer::Propose; passes to Compile
   std::string name;
 };
 
@@ -90,22 +92,6 @@ struct GraphView {
 };
 
 class Executable;
-
-// A node whose executable computes more than the node: it reads `inputs` and makes `outputs`, values of the graph in
-// binding order, among them those that other nodes make.
-struct FusedNode {
-  NodeId node = 0;
-  std::vector<ValueId> inputs, outputs;
-  std::shared_ptr<const Executable> executable;
-};
-
-// A delegate's estimate of a partition before it is compiled. Unknown amounts are left out.
-struct Estimate {
-  bool feasible = true;
-  std::string reason;  // why not, or why nodes are given back
-  std::optional<uint64_t> latency_ns, memory_bytes, energy_nj;
-  std::vector<NodeId> give_back;
-};
 
 // Wishes for a run that a delegate may ignore.
 struct RunHints {
@@ -184,12 +170,17 @@ class Executable {
   }
 };
 
-// Clock and power as the device reports them.
-struct DeviceState {
-  std::string device_name;
-  uint32_t level_requested = 0, level_granted = 0;
-  uint64_t frequency_requested_hz = 0, frequency_granted_hz = 0;
-  uint64_t busy_ns = 0, runs = 0;
+// What holds for all that a delegate is given.
+struct DelegateTraits {
+  bool takes_dynamic_shapes = false;  // else nodes with values whose extents only a run knows are not offered
+  bool one_node_partitions = false;   // every node is a partition of its own, as on the CPU, and planned like any
+  // For other shapes of the model a partition is resized or compiled again without a support query; only when that
+  // fails, the model is placed again.
+  bool keeps_partitions = false;
+  // A partition may run while other steps of its plan do. The memory of such a plan is right for every order that
+  // Step::waits allows; that of a plan without such a delegate only for the order of its steps.
+  bool overlaps = false;
+  bool runs_custom_operators_only = false;  // as OwnOperators::custom_kernels; reports leave it out without nodes
 };
 
 class Delegate {
@@ -198,68 +189,26 @@ class Delegate {
 
   virtual const std::string& name() const = 0;  // of the YAML entry
   virtual const std::string& id() const = 0;    // of the delegate in its plugin
-  // False: nodes that read or make values with extents known only at run time are not offered.
-  virtual bool takes_dynamic_shapes() const = 0;
+  virtual DelegateTraits traits() const { return {}; }
   // The newest definition of a domain's operators that the delegate knows; nodes of newer ones are not offered.
   virtual uint32_t newest_definition(std::string_view) const { return UINT32_MAX; }
-  // True: every node is a partition of its own, as on the CPU, and planned like any partition.
-  virtual bool one_node_partitions() const { return false; }
-  // True: Propose forms the partitions; otherwise the host clusters the nodes that QuerySupport accepts.
-  virtual bool proposes() const { return false; }
+  // Without a build where that is not known: nothing about such a delegate is kept for another process.
+  virtual DelegateIdentity identity() const { return {}; }
 
   // One verdict per node of the graph; nodes not on offer keep kNotAnswered.
   virtual Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) = 0;
-  // Claims, each all or nothing. Every returned claim goes to Compile or to ReleaseClaim, once. `inputs` and `outputs`
-  // may be empty: the host determines them.
-  virtual Result<std::vector<PartitionSpec>> Propose(const GraphView&) { return std::vector<PartitionSpec>(); }
-  virtual void ReleaseClaim(void*) {}
-  // True: Groups may name nodes that stay together. Called after QuerySupport, with the nodes that it accepted on
-  // offer.
-  virtual bool groups() const { return false; }
-  virtual Result<std::vector<std::vector<NodeId>>> Groups(const GraphView&) {
-    return std::vector<std::vector<NodeId>>();
-  }
-  // True: EstimatePartition is implemented. The claim, if there is one, is not consumed.
-  virtual bool estimates() const { return false; }
-  virtual Result<Estimate> EstimatePartition(const GraphView&, const PartitionSpec&) { return Estimate(); }
-
   // kNotSupported: the nodes go to the next delegate. Consumes the claim in every case.
   virtual Result<std::shared_ptr<const Executable>> Compile(const GraphView& view, const PartitionSpec& partition) = 0;
 
-  // Without a build where that is not known: nothing about such a delegate is kept for another process.
-  virtual DelegateIdentity identity() const { return {}; }
-  // Of the last delegate, whose nodes are partitions of their own: nodes on offer that compute the results of later
-  // ones too, from values that exist before the node runs. Nodes whose results have no readers left are not run.
-  virtual std::vector<FusedNode> Fuse(const GraphView&) { return {}; }
+  // What the delegate has, for its lifetime; null: it has none.
+  virtual PartitionProposer* proposer() { return nullptr; }
+  virtual NodeGrouper* grouper() { return nullptr; }
+  virtual PartitionEstimator* estimator() { return nullptr; }
+  virtual NodeFuser* fuser() { return nullptr; }
+  virtual BlobFormat* blobs() { return nullptr; }
+  virtual const OwnOperators* own_operators() const { return nullptr; }
+  virtual const DeviceControl* device_control() const { return nullptr; }
 
-  // Identity of the producer of this delegate's blobs; kNotSupported when it makes none.
-  virtual Result<BlobMaker> blob_maker() const { return Status(StatusCode::kNotSupported, "no compiled blobs"); }
-  // Whether blobs with this text of compatibility can be restored; kIncompatible with the reason when not.
-  virtual Status CheckBlob(const std::string&) const { return Status(StatusCode::kNotSupported, "no compiled blobs"); }
-  // Makes an executable of a blob that Serialize wrote for such a partition. Does not consume the claim: after success
-  // it goes to ReleaseClaim, after failure to Compile.
-  virtual Result<std::shared_ptr<const Executable>> Restore(const GraphView&, const PartitionSpec&, Blob) {
-    return Status(StatusCode::kNotSupported, "no compiled blobs");
-  }
-
-  // Types of the outputs of a node of one of the delegate's own operators; kNotSupported when it is not one of them.
-  // Other failures describe a fault of the node. [any-thread]
-  virtual Status InferOwn(InferenceContext&) const { return Status(StatusCode::kNotSupported, "no own operators"); }
-  // Custom-operator kernels of the delegate, as a delegate that is asked after all others but the CPU.
-  virtual std::shared_ptr<Delegate> custom_kernels() const { return nullptr; }
-  // True for such a delegate: reports leave it out where it has no nodes.
-  virtual bool runs_custom_operators_only() const { return false; }
-
-  // True: for other shapes of the model a partition of this delegate is resized or compiled again without a support
-  // query; only when that fails, the model is placed again.
-  virtual bool keeps_partitions() const { return false; }
-
-  // True: a partition of this delegate may run while other steps of its plan do. The memory of such a plan is right for
-  // every order that Step::waits allows; that of a plan without such a delegate only for the order of its steps.
-  virtual bool overlaps() const { return false; }
-
-  // kNotSupported when the delegate has no clock to report.
-  virtual Result<DeviceState> device_state() const { return Status(StatusCode::kNotSupported, "no device control"); }
   // Options in force, as the delegate reads them back; name and value.
   virtual std::vector<std::pair<std::string, std::string>> options() const { return {}; }
   // Changes a settable option for the runs that begin afterwards. kNotFound, kInvalidArgument for a wrong value,
@@ -268,5 +217,13 @@ class Delegate {
     return Error(StatusCode::kNotFound, "there is no option '{}'", name);
   }
 };
+
+// The state of the delegate's device; none: it has no device control, or its state cannot be read.
+inline std::optional<DeviceState> StateOf(const Delegate& delegate) {
+  const DeviceControl* const control = delegate.device_control();
+  if (control == nullptr) return std::nullopt;
+  Result<DeviceState> state = control->device_state();
+  return state.ok() ? std::optional(std::move(state).value()) : std::nullopt;
+}
 
 }  // namespace deputy::host

@@ -11,7 +11,7 @@
 
 namespace deputy::host {
 
-// A serialized executable for Delegate::Restore. The bytes are aligned to 64 and live as long as `keep`.
+// A serialized executable for BlobFormat::Restore. The bytes are aligned to 64 and live as long as `keep`.
 struct Blob {
   std::span<const uint8_t> bytes;
   std::shared_ptr<const void> keep;

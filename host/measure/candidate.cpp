@@ -121,10 +121,10 @@ bool Candidate::Profile(const CancellationToken& token) {
   return true;
 }
 
-void Candidate::AddTo(CostTable& costs, std::span<const std::shared_ptr<Delegate>> delegates) const {
+void Candidate::AddTo(CostTable& costs, Delegates delegates) const {
   const Graph& graph = *plan_->graph;
   std::vector<std::string> keys;
-  for (const std::shared_ptr<Delegate>& delegate : delegates) keys.push_back(CostKeyOf(*delegate));
+  for (const HostedDelegate& delegate : delegates) keys.push_back(CostKeyOf(*delegate));
   for (NodeId id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
     const double ns = share_ns_[number_of_[id]];

@@ -37,7 +37,7 @@ class Candidate {
   // Fills steps() by a few runs.
   bool Profile(const CancellationToken& token);
   // Adds the time of each node by Profile; `delegates` are those of the subject.
-  void AddTo(CostTable& costs, std::span<const std::shared_ptr<Delegate>> delegates) const;
+  void AddTo(CostTable& costs, Delegates delegates) const;
 
   void AddTurn(uint64_t median_ns) { turns_.push_back(median_ns); }
   void ForgetTurns() { turns_.clear(); }

@@ -247,7 +247,7 @@ class PlacementSearch {
     // Delegates that have nothing in the order may get nodes of others: they are left out of the last one as well.
     Refused all;
     bool any = false;
-    for (size_t d = 0; d + 1 < subject_.delegates.size(); ++d) {
+    for (size_t d = 0; d < CpuOf(subject_.delegates); ++d) {
       if (IsKept(d)) continue;
       all[d] = order.NodesWithin(d);
       any = any || owners.count(static_cast<uint32_t>(d)) != 0;
@@ -261,8 +261,8 @@ class PlacementSearch {
   }
 
   bool IsKept(size_t delegate) const {
-    return delegate + 1 >= subject_.delegates.size() || subject_.options.delegates[delegate].required ||
-           subject_.delegates[delegate]->runs_custom_operators_only();
+    return delegate >= CpuOf(subject_.delegates) || subject_.delegates[delegate].limits.required ||
+           subject_.delegates[delegate]->traits().runs_custom_operators_only;
   }
 
   // Each partition of the order where it is fastest, by the times of the steps in it and on the CPU. None: it is one of
@@ -394,7 +394,7 @@ class PlacementSearch {
           result.decision.slower.push_back({delegate, {numbers.begin(), numbers.end()}, "a run takes " + time});
       text = best_->is_the_order() ? "the order is the fastest" : best_->name();
       is_cpu_alone = std::all_of(best_->owners().begin(), best_->owners().end(),
-                                 [&](uint32_t owner) { return owner + 1 == subject_.delegates.size(); });
+                                 [&](uint32_t owner) { return IsCpu(subject_.delegates, owner); });
     }
     if (result.cpu_ns != 0 && result.best_ns != 0 && !is_cpu_alone)
       text += fmt::format(", {:.2f} of the CPU's time", share_of(result.cpu_ns));

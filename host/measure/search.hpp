@@ -28,7 +28,7 @@ struct SearchSettings {
 // The model and the delegates of a search. All must outlive it.
 struct SearchSubject {
   std::shared_ptr<const Graph> graph;  // with these shapes
-  std::span<const std::shared_ptr<Delegate>> delegates;
+  Delegates delegates;
   PlacementOptions options;  // limits, rules and refusals that hold for every candidate
   PlanSources sources;       // without a sibling
   StepFallback* fallback = nullptr;

@@ -19,8 +19,7 @@ void Warn(const Delegate& delegate, std::string_view message) {
 
 }  // namespace
 
-Assignment::Assignment(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options,
-                       SupportMatrix& support)
+Assignment::Assignment(const Graph& graph, Delegates delegates, const PlacementOptions& options, SupportMatrix& support)
     : graph_(graph),
       delegates_(delegates),
       options_(options),
@@ -34,7 +33,7 @@ Assignment::Assignment(const Graph& graph, std::span<Delegate* const> delegates,
 Assignment::~Assignment() {
   for (size_t index = 0; index < groups_.atomic_count(); ++index) {
     const AtomicGroup& group = groups_.at(index);
-    if (group.is_claim && !group.adopted) delegates_[group.delegate]->ReleaseClaim(group.spec.claim);
+    if (group.is_claim && !group.adopted) delegates_[group.delegate]->proposer()->ReleaseClaim(group.spec.claim);
   }
 }
 
@@ -64,7 +63,7 @@ bool Assignment::OfferFree() {
     std::optional<GraphView> view = View(d);
     if (!view) continue;
     offered = true;
-    if (delegates_[d]->proposes()) {
+    if (delegates_[d]->proposer() != nullptr) {
       RequestClaims(d, *view);
     } else {
       AssignSupported(d, *std::move(view));
@@ -95,7 +94,7 @@ std::optional<GraphView> Assignment::View(size_t d) {
     }
   }
   if (!any) return std::nullopt;
-  if (!delegates_[d]->proposes() && !delegates_[d]->groups()) return view;
+  if (delegates_[d]->proposer() == nullptr && delegates_[d]->grouper() == nullptr) return view;
   view.group_of = groups_.of();
   // A topological order of the quotient graph: atomic groups of other delegates stay in one piece, offered nodes form
   // long runs.
@@ -122,11 +121,11 @@ void Assignment::AssignSupported(size_t d, GraphView view) {
     view.offered[node] = verdict(d, node).supported();
     if (verdict(d, node).supported()) owner_[node] = static_cast<uint32_t>(d);
   }
-  if (eligibility_.Answered(d) && delegates_[d]->groups()) RequestGroups(d, view);
+  if (eligibility_.Answered(d) && delegates_[d]->grouper() != nullptr) RequestGroups(d, view);
 }
 
 void Assignment::RequestGroups(size_t d, const GraphView& view) {
-  const Result<std::vector<std::vector<NodeId>>> named = delegates_[d]->Groups(view);
+  const Result<std::vector<std::vector<NodeId>>> named = delegates_[d]->grouper()->Groups(view);
   if (!named.ok()) return Warn(*delegates_[d], named.status().ToString());
   const size_t first = groups_.atomic_count();
   for (const std::vector<NodeId>& nodes : *named) {
@@ -157,7 +156,7 @@ bool Assignment::IsComplete(size_t d, const std::vector<NodeId>& group) {
 }
 
 void Assignment::RequestClaims(size_t d, const GraphView& view) {
-  Result<std::vector<PartitionSpec>> proposed = delegates_[d]->Propose(view);
+  Result<std::vector<PartitionSpec>> proposed = delegates_[d]->proposer()->Propose(view);
   if (!proposed.ok()) {
     // A delegate that cannot propose for this model is skipped with a warning.
     Warn(*delegates_[d], proposed.status().ToString());
@@ -174,7 +173,7 @@ void Assignment::RequestClaims(size_t d, const GraphView& view) {
                     [&](NodeId node) { return node < graph_.nodes.size() && view.offered[node] && IsFree(node); });
     if (!valid) {
       Warn(*delegates_[d], "a claim names a node twice, or one that was not offered; refused");
-      delegates_[d]->ReleaseClaim(spec.claim);
+      delegates_[d]->proposer()->ReleaseClaim(spec.claim);
       continue;
     }
     for (const NodeId node : spec.nodes) {
@@ -202,7 +201,7 @@ void Assignment::Refuse(size_t index, const Verdict& why) {
     verdict(group.delegate, node) = why;
   }
   if (!group.is_claim) return;
-  delegates_[group.delegate]->ReleaseClaim(group.spec.claim);
+  delegates_[group.delegate]->proposer()->ReleaseClaim(group.spec.claim);
   group.adopted = true;
 }
 
@@ -248,8 +247,8 @@ bool Assignment::GrowOver(const std::vector<uint32_t>& cycle, const CompressedLi
 }
 
 std::string Assignment::TooSmall(size_t d, std::span<const NodeId> nodes) const {
-  const DelegateLimits& rules = options_.delegates[d];
-  if (IsCpu(d)) return {};
+  const DelegateLimits& rules = delegates_[d].limits;
+  if (IsCpu(delegates_, d)) return {};
   if (nodes.size() < rules.min_nodes) return fmt::format("{} of min_nodes {}", nodes.size(), rules.min_nodes);
   if (rules.min_multiply_adds == 0) return {};
   uint64_t sum = 0;
@@ -262,14 +261,15 @@ Status Assignment::RequireOwners() const {
   size_t count = 0;
   bool denied = false;
   for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
-    if (!IsFree(node) && (options_.cpu_fallback || !IsCpu(owner_[node]) || !graph_.nodes[node].regions.empty()))
+    if (!IsFree(node) &&
+        (options_.cpu_fallback || !IsCpu(delegates_, owner_[node]) || !graph_.nodes[node].regions.empty()))
       continue;
     if (++count > 20) continue;
     list += "\n  " + Describe(graph_, node);
     for (size_t d = 0; d < delegates_.size(); ++d) {
-      if (IsCpu(d) && !options_.cpu_fallback) continue;
+      if (IsCpu(delegates_, d) && !options_.cpu_fallback) continue;
       const Verdict& why = verdicts_[d][node];
-      if (delegates_[d]->runs_custom_operators_only()) continue;  // no entry of the configuration
+      if (delegates_[d]->traits().runs_custom_operators_only) continue;  // no entry of the configuration
       denied = denied || why.reason == Reason::kDeniedByRule;
       list += fmt::format("; {}: {}{}{}", delegates_[d]->name(), NameOf(why.reason), why.detail.empty() ? "" : ", ",
                           Printable(why.detail, 500));

@@ -59,8 +59,7 @@ class AtomicGroups {
 
 class Assignment {
  public:
-  Assignment(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options,
-             SupportMatrix& support);
+  Assignment(const Graph& graph, Delegates delegates, const PlacementOptions& options, SupportMatrix& support);
   // Releases the claims that no placement adopted.
   ~Assignment();
   Assignment(const Assignment&) = delete;
@@ -88,7 +87,6 @@ class Assignment {
 
   Verdict& verdict(size_t delegate, NodeId node) { return verdicts_[delegate][node]; }
   bool IsFree(NodeId node) const { return owner_[node] == kUnassigned; }
-  bool IsCpu(size_t d) const { return d + 1 == delegates_.size(); }
   // True while `d` was not offered the node and may still get it: the verdict that all begin with.
   bool IsPending(size_t d, NodeId node) const { return verdicts_[d][node].reason == Reason::kTakenByOther; }
   // False while a delegate that may still get the node has a better rank than `d`.
@@ -111,7 +109,7 @@ class Assignment {
   bool GrowOver(const std::vector<uint32_t>& cycle, const CompressedLists& members);
 
   const Graph& graph_;
-  const std::span<Delegate* const> delegates_;
+  const Delegates delegates_;
   const PlacementOptions& options_;
   Eligibility eligibility_;
   const Ranking ranking_;

@@ -42,7 +42,7 @@ class CostRanking final : public Ranking::Reasons {
       std::iota(order.begin(), order.end(), 0u);
       std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return ns[a] < ns[b]; });
       for (uint32_t rank = 0; rank < order.size(); ++rank)
-        if (!delegates_[order[rank]]->proposes()) ranks[order[rank]][node] = rank;
+        if (delegates_[order[rank]]->proposer() == nullptr) ranks[order[rank]][node] = rank;
     }
     return ranks;
   }
@@ -65,7 +65,7 @@ class CostRanking final : public Ranking::Reasons {
     for (NodeId node = 0; node < nodes; ++node) {
       candidates.clear();
       for (uint32_t d = 0; d < count; ++d)
-        if (!delegates_[d]->proposes() && eligibility.Of(d, node).supported()) candidates.push_back(d);
+        if (delegates_[d]->proposer() == nullptr && eligibility.Of(d, node).supported()) candidates.push_back(d);
       const auto required =
           std::find_if(candidates.begin(), candidates.end(), [&](uint32_t d) { return eligibility.is_required(d); });
       if (required != candidates.end()) candidates = {*required};
@@ -78,7 +78,7 @@ class CostRanking final : public Ranking::Reasons {
 
   // As by priority.
   std::vector<uint32_t> FirstOwners() const {
-    std::vector<uint32_t> owners(problem_.graph.nodes.size(), static_cast<uint32_t>(delegates_.size() - 1));
+    std::vector<uint32_t> owners(problem_.graph.nodes.size(), static_cast<uint32_t>(CpuOf(delegates_)));
     for (NodeId node = 0; node < owners.size(); ++node)
       for (uint32_t d = 0; d < delegates_.size(); ++d) {
         if (problem_.ns(node, d) == kNever) continue;
@@ -94,7 +94,7 @@ class CostRanking final : public Ranking::Reasons {
   }
 
   const std::shared_ptr<const CostTable> table_;
-  const std::span<Delegate* const> delegates_;
+  const Delegates delegates_;
   const MeasuredCosts model_;
   const OwnerProblem problem_;
   OwnerCosts costs_;

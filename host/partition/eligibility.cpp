@@ -32,7 +32,7 @@ bool MatchesGlob(std::string_view glob, std::string_view text) {
   return g == glob.size();
 }
 
-Eligibility::Eligibility(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options,
+Eligibility::Eligibility(const Graph& graph, Delegates delegates, const PlacementOptions& options,
                          SupportMatrix& support)
     : graph_(graph),
       delegates_(delegates),
@@ -57,7 +57,7 @@ std::string PlaceText(const std::string& place) { return place.empty() ? "" : " 
 
 Verdict Eligibility::ByRules(size_t d, NodeId id) const {
   const Node& node = graph_.nodes[id];
-  const DelegateLimits& rules = options_.delegates[d];
+  const DelegateLimits& rules = delegates_[d].limits;
   const auto named = [&](const std::vector<std::string>& globs) {
     if (globs.empty()) return false;
     const std::string name = NodeName(graph_, id);
@@ -90,7 +90,7 @@ Verdict Eligibility::ByRules(size_t d, NodeId id) const {
 
 Verdict Eligibility::ByKind(size_t d, NodeId id) const {
   const Node& node = graph_.nodes[id];
-  if (d + 1 == delegates_.size()) return {Reason::kSupported, ""};  // the CPU
+  if (IsCpu(delegates_, d)) return {Reason::kSupported, ""};
   if (!node.regions.empty()) return {Reason::kOperatorUnknown, "the host runs control flow"};
   std::string no_tensor;
   const auto look_at_kind = [&](ValueId value) {
@@ -110,7 +110,7 @@ Verdict Eligibility::ByKind(size_t d, NodeId id) const {
               fmt::format("{}-{} is newer than version {} of its operators, the newest that the plugin was built for",
                           Printable(node.primitive.op_type()), oldest, newest)};
   }
-  if (delegates_[d]->takes_dynamic_shapes()) {
+  if (delegates_[d]->traits().takes_dynamic_shapes) {
     // Memory of an output is allocated by its extents, of which the number must be known.
     const auto is_unranked = [&](ValueId value) { return value != kNone && !graph_.values[value].type.ranked; };
     const auto output = std::find_if(node.outputs.begin(), node.outputs.end(), is_unranked);
@@ -128,7 +128,7 @@ Verdict Eligibility::ByKind(size_t d, NodeId id) const {
 
 const Verdict& Eligibility::Of(size_t d, NodeId node) {
   const Verdict& host = host_[d][node];
-  return !host.supported() || delegates_[d]->proposes() ? host : Row(d).verdicts[node];
+  return !host.supported() || delegates_[d]->proposer() != nullptr ? host : Row(d).verdicts[node];
 }
 
 const SupportMatrix::Row& Eligibility::Row(size_t d) {

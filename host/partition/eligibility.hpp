@@ -14,15 +14,14 @@ namespace deputy::host {
 class Eligibility {
  public:
   // One set of limits in `options` per delegate; the last delegate is the CPU. All arguments must outlive this.
-  Eligibility(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options,
-              SupportMatrix& support);
+  Eligibility(const Graph& graph, Delegates delegates, const PlacementOptions& options, SupportMatrix& support);
 
   const Graph& graph() const { return graph_; }
-  std::span<Delegate* const> delegates() const { return delegates_; }
+  Delegates delegates() const { return delegates_; }
   // False: nodes of the CPU are an error, except those with regions.
   bool cpu_fallback() const { return options_.cpu_fallback; }
   // No policy may take nodes from a required delegate that supports them.
-  bool is_required(size_t delegate) const { return options_.delegates[delegate].required; }
+  bool is_required(size_t delegate) const { return delegates_[delegate].limits.required; }
   // kSupported when the host does not prevent the delegate from owning the node.
   const Verdict& OfHost(size_t delegate, NodeId node) const { return host_[delegate][node]; }
   // The host's verdict where that denies the node or the delegate proposes, otherwise the delegate's answer. It is
@@ -37,7 +36,7 @@ class Eligibility {
   const SupportMatrix::Row& Row(size_t delegate);
 
   const Graph& graph_;
-  const std::span<Delegate* const> delegates_;
+  const Delegates delegates_;
   const PlacementOptions& options_;
   SupportMatrix& support_;
   std::vector<std::vector<Verdict>> host_;       // per delegate, per node

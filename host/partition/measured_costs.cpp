@@ -8,7 +8,7 @@
 
 namespace deputy::host {
 
-MeasuredCosts::MeasuredCosts(const Graph& graph, std::span<Delegate* const> delegates, const CostTable& table)
+MeasuredCosts::MeasuredCosts(const Graph& graph, Delegates delegates, const CostTable& table)
     : graph_(graph), delegates_(delegates), table_(table) {
   constexpr Rates kCpu{100, 0.1, 0.1}, kLibrary{200, 0.05, 0.1}, kDevice{2000, 0.005, 0.02};
   for (size_t d = 0; d < delegates.size(); ++d) {
@@ -17,9 +17,8 @@ MeasuredCosts::MeasuredCosts(const Graph& graph, std::span<Delegate* const> dele
     profile.multiply_add_ns = table.RateOf(profile.key, WorkUnit::kMultiplyAdds);
     profile.byte_ns = table.RateOf(profile.key, WorkUnit::kBytes);
     profile.defaults = kCpu;
-    if (d + 1 == delegates.size()) continue;
-    const Result<DeviceState> state = delegates[d]->device_state();
-    profile.clock_hz = state.ok() ? state->frequency_granted_hz : 0;
+    if (IsCpu(delegates, d)) continue;
+    profile.clock_hz = StateOf(*delegates[d]).value_or(DeviceState()).frequency_granted_hz;
     const bool is_device = profile.clock_hz != 0;
     profile.defaults = is_device ? kDevice : kLibrary;
     profile.transfer_ns = is_device ? 2000 : 200;
@@ -52,7 +51,8 @@ double MeasuredCosts::NodeNs(size_t delegate, NodeId id) const {
 }
 
 std::optional<double> MeasuredCosts::EstimateOf(size_t delegate, NodeId id) const {
-  if (!delegates_[delegate]->estimates()) return std::nullopt;
+  PartitionEstimator* const estimator = delegates_[delegate]->estimator();
+  if (estimator == nullptr) return std::nullopt;
   const Node& node = graph_.nodes[id];
   std::string key(reinterpret_cast<const char*>(node.primitive.bytes().data()), node.primitive.bytes().size());
   const auto append = [&](int64_t number) { key.append(reinterpret_cast<const char*>(&number), sizeof number); };
@@ -89,7 +89,7 @@ std::optional<double> MeasuredCosts::EstimateOf(size_t delegate, NodeId id) cons
   spec.outputs = alone.outputs;
   spec.name = delegates_[delegate]->name();
   const GraphView view{&alone, {0}, {0}};
-  Result<Estimate> estimate = delegates_[delegate]->EstimatePartition(view, spec);
+  Result<Estimate> estimate = estimator->EstimatePartition(view, spec);
   if (!estimate.ok()) {
     Log(LogLevel::kDebug, "{}: {} cannot be estimated alone: {}", delegates_[delegate]->name(), Describe(graph_, id),
         estimate.status().ToString());
@@ -100,7 +100,7 @@ std::optional<double> MeasuredCosts::EstimateOf(size_t delegate, NodeId id) cons
 }
 
 double MeasuredCosts::HostTransferNs(size_t delegate, ValueId value) const {
-  if (delegate + 1 == delegates_.size()) return 0;
+  if (IsCpu(delegates_, delegate)) return 0;
   const Profile& profile = profiles_[delegate];
   const auto bytes = static_cast<double>(bytes_[value]);
   const auto size = static_cast<size_t>(std::bit_width(std::max<uint64_t>(bytes_[value], 1))) - 1;

@@ -14,6 +14,7 @@
 
 #include "partition/cost_model.hpp"
 #include "partition/cost_table.hpp"
+#include "partition/hosted_delegate.hpp"
 
 namespace deputy::host {
 
@@ -29,7 +30,7 @@ namespace deputy::host {
 class MeasuredCosts final : public CostModel {
  public:
   // All arguments must outlive this; the last delegate is the CPU.
-  MeasuredCosts(const Graph& graph, std::span<Delegate* const> delegates, const CostTable& table);
+  MeasuredCosts(const Graph& graph, Delegates delegates, const CostTable& table);
 
   double NodeNs(size_t delegate, NodeId node) const override;
   double TransferNs(size_t from, size_t to, ValueId value) const override;
@@ -54,7 +55,7 @@ class MeasuredCosts final : public CostModel {
   double HostTransferNs(size_t delegate, ValueId value) const;
 
   const Graph& graph_;
-  const std::span<Delegate* const> delegates_;
+  const Delegates delegates_;
   const CostTable& table_;
   std::vector<Profile> profiles_;
   std::vector<uint64_t> bytes_;  // per value

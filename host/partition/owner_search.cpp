@@ -198,7 +198,7 @@ class OwnerSearch {
 
   // What the value costs: its transfer from the owner of its producer to each other owner among its readers.
   void AddTransfers(MinimumCut& cut, const std::vector<Choice>& choices, ValueId value) {
-    const auto host = static_cast<uint32_t>(problem_.delegates - 1);
+    const uint32_t host = problem_.cpu();
     const NodeId producer = costs_.producer(value);
     const uint32_t choice = producer == kNone ? kNone : choice_of_[producer];
     const uint32_t fixed = producer == kNone ? host : costs_.owner(producer);
@@ -300,7 +300,7 @@ OwnerCosts::OwnerCosts(const OwnerProblem& problem, std::vector<uint32_t> owners
     if (producers_[id] != kNone && !IsLeftOut(producers_[id])) is_output_[id] = 1;
   for (ValueId id = 0; id < graph.values.size(); ++id) {
     for (const NodeId reader : readers_[id]) ++count(id, owners_[reader]);
-    if (is_output_[id]) ++count(id, problem.delegates - 1);
+    if (is_output_[id]) ++count(id, problem.cpu());
   }
 }
 
@@ -311,7 +311,7 @@ bool OwnerCosts::IsLeftOut(NodeId node) const {
 }
 
 uint32_t OwnerCosts::OwnerOf(ValueId value) const {
-  return producers_[value] == kNone ? static_cast<uint32_t>(problem_.delegates - 1) : owners_[producers_[value]];
+  return producers_[value] == kNone ? problem_.cpu() : owners_[producers_[value]];
 }
 
 double OwnerCosts::TotalNs() const {

@@ -25,6 +25,7 @@ struct OwnerProblem {
   // out: its values cost nothing.
   std::vector<double> node_ns;
 
+  uint32_t cpu() const { return static_cast<uint32_t>(delegates - 1); }
   double ns(NodeId node, size_t delegate) const { return node_ns[node * delegates + delegate]; }
 };
 

@@ -8,7 +8,7 @@
 
 namespace deputy::host {
 
-PartitionBuilder::PartitionBuilder(const Graph& graph, std::span<Delegate* const> delegates, Assignment& assignment)
+PartitionBuilder::PartitionBuilder(const Graph& graph, Delegates delegates, Assignment& assignment)
     : graph_(graph),
       delegates_(delegates),
       assignment_(assignment),
@@ -29,7 +29,7 @@ Clustering PartitionBuilder::Clusters() const {
     const uint32_t group = groups.of(node);
     if (groups.is_atomic(group) && groups.at(groups.index_of(group)).is_claim) continue;  // its own color
     color[group] = static_cast<uint32_t>(assignment_.owner(node));
-    alone[group] = delegates_[assignment_.owner(node)]->one_node_partitions();
+    alone[group] = delegates_[assignment_.owner(node)]->traits().one_node_partitions;
   }
   const std::vector<uint32_t> cluster_of_group =
       Cluster(assignment_.successors(), {groups.of(), groups.count(), color, alone});
@@ -56,7 +56,7 @@ Result<PartitionSpec> PartitionBuilder::SpecOf(const Clustering& clustering, uin
   const AtomicGroup* claim = assignment_.ClaimOf(spec.nodes);
   if (claim != nullptr && !Adopt(claim->spec, spec))
     return Error(StatusCode::kPlugin, "a claim names other inputs or outputs than its nodes have");
-  if (delegates_[assignment_.owner(spec.nodes.front())]->one_node_partitions()) AddRequiredOutputs(spec);
+  if (delegates_[assignment_.owner(spec.nodes.front())]->traits().one_node_partitions) AddRequiredOutputs(spec);
   return spec;
 }
 

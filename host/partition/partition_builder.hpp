@@ -17,7 +17,7 @@ struct Clustering {
 class PartitionBuilder {
  public:
   // All arguments must outlive this.
-  PartitionBuilder(const Graph& graph, std::span<Delegate* const> delegates, Assignment& assignment);
+  PartitionBuilder(const Graph& graph, Delegates delegates, Assignment& assignment);
 
   // Of the current assignment, in which every node has an owner.
   Clustering Clusters() const;
@@ -33,7 +33,7 @@ class PartitionBuilder {
   void AddRequiredOutputs(PartitionSpec& spec) const;
 
   const Graph& graph_;
-  const std::span<Delegate* const> delegates_;
+  const Delegates delegates_;
   Assignment& assignment_;
   const CompressedLists consumers_;      // per value
   const std::vector<NodeId> producers_;  // per value

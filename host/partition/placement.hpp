@@ -10,20 +10,10 @@
 #include <tuple>
 #include <vector>
 
-#include "delegate/delegate.hpp"
+#include "partition/hosted_delegate.hpp"
 #include "partition/policy.hpp"
 
 namespace deputy::host {
-
-// Limits of the configuration on the nodes of one delegate. An empty list is no limit.
-struct DelegateLimits {
-  std::vector<std::string> only_ops, deny_ops;      // operator names
-  std::vector<std::string> only_nodes, deny_nodes;  // globs over node names
-  uint32_t min_nodes = 1;
-  uint64_t min_multiply_adds = 0;
-  bool required = false;   // no policy takes nodes from it that it supports
-  std::string place = {};  // of its `rules` in the configuration, for reasons; empty: not known
-};
 
 // A rule over all delegates: nodes that match every selector given are placed only on `to`, or (with `to` empty) never
 // on any of `avoid`.
@@ -36,7 +26,6 @@ struct NodeRule {
 };
 
 struct PlacementOptions {
-  std::vector<DelegateLimits> delegates;  // one per delegate, in order
   std::vector<NodeRule> rules;
   std::shared_ptr<const PlacementPolicy> policy = std::make_shared<PriorityPolicy>();
   bool cpu_fallback = true;  // false: a node that only the CPU supports is an error

@@ -16,8 +16,7 @@ namespace {
 
 class Placer {
  public:
-  Placer(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options,
-         SupportMatrix& support)
+  Placer(const Graph& graph, Delegates delegates, const PlacementOptions& options, SupportMatrix& support)
       : delegates_(delegates),
         assignment_(graph, delegates, options, support),
         whole_{&graph, std::vector<NodeId>(graph.nodes.size()), std::vector<uint8_t>(graph.nodes.size(), 0)},
@@ -85,7 +84,7 @@ class Placer {
     for (uint32_t i = 0; i < clustering.clusters.size(); ++i) {
       const std::span<const NodeId> cluster = clustering.clusters[i];
       const size_t d = assignment_.owner(cluster.front());
-      if (!delegates_[d]->estimates()) continue;
+      if (delegates_[d]->estimator() == nullptr) continue;
       const Estimate estimate = EstimateOf(d, clustering, i);
       if (estimate.feasible && estimate.give_back.empty()) continue;
       const bool give_back = estimate.feasible && estimate_rounds_ < kMostEstimateRounds;
@@ -105,7 +104,7 @@ class Placer {
     if (!is_new) return found->second;
     PartitionSpec spec = builder_.SpecOf(clustering, cluster).value();  // wrong claims have been rejected
     spec.name = delegates_[d]->name();
-    Result<Estimate> estimate = delegates_[d]->EstimatePartition(whole_, spec);
+    Result<Estimate> estimate = delegates_[d]->estimator()->EstimatePartition(whole_, spec);
     if (estimate.ok()) {
       found->second = std::move(estimate).value();
     } else {
@@ -117,7 +116,7 @@ class Placer {
   // Delegates that keep giving nodes back would make the time quadratic.
   static constexpr int kMostEstimateRounds = 16;
 
-  const std::span<Delegate* const> delegates_;
+  const Delegates delegates_;
   Assignment assignment_;
   GraphView whole_;  // with nothing on offer
   PartitionBuilder builder_;
@@ -126,13 +125,13 @@ class Placer {
 };
 
 // Its frame is gone before the regions are placed, which may be nested.
-[[gnu::noinline]] Result<Placement> PlaceNodes(const Graph& graph, std::span<Delegate* const> delegates,
-                                               const PlacementOptions& options, SupportMatrix& support) {
+[[gnu::noinline]] Result<Placement> PlaceNodes(const Graph& graph, Delegates delegates, const PlacementOptions& options,
+                                               SupportMatrix& support) {
   return Placer(graph, delegates, options, support).Run();
 }
 
-Status PlaceRegions(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options,
-                    SupportMatrix& support, Placement& placement) {
+Status PlaceRegions(const Graph& graph, Delegates delegates, const PlacementOptions& options, SupportMatrix& support,
+                    Placement& placement) {
   for (NodeId node = 0; node < graph.nodes.size(); ++node)
     for (const Region& region : graph.nodes[node].regions) {
       Result<Placement> placed = Place(*region.body, delegates, options, support);
@@ -144,10 +143,9 @@ Status PlaceRegions(const Graph& graph, std::span<Delegate* const> delegates, co
 
 }  // namespace
 
-Result<Placement> Place(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options,
+Result<Placement> Place(const Graph& graph, Delegates delegates, const PlacementOptions& options,
                         SupportMatrix& support) {
-  if (delegates.empty() || options.delegates.size() != delegates.size())
-    return Error(StatusCode::kInternal, "placement needs the CPU, and rules for every delegate");
+  if (delegates.empty()) return Error(StatusCode::kInternal, "placement needs the CPU");
   DEPUTY_ASSIGN_OR_RETURN(Placement placement, PlaceNodes(graph, delegates, options, support));
   Status status = PlaceRegions(graph, delegates, options, support, placement);
   if (status.ok()) status = CheckPlacement(graph, placement);
@@ -156,9 +154,9 @@ Result<Placement> Place(const Graph& graph, std::span<Delegate* const> delegates
   return status;
 }
 
-void ReleaseClaims(Placement& placement, std::span<Delegate* const> delegates) {
+void ReleaseClaims(Placement& placement, Delegates delegates) {
   for (PlacedPartition& partition : placement.partitions) {
-    if (partition.spec.claim != nullptr) delegates[partition.delegate]->ReleaseClaim(partition.spec.claim);
+    if (partition.spec.claim != nullptr) delegates[partition.delegate]->proposer()->ReleaseClaim(partition.spec.claim);
     partition.spec.claim = nullptr;
   }
   for (auto& [node, regions] : placement.regions)

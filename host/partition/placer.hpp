@@ -12,14 +12,13 @@ namespace deputy::host {
 // Queries the support of every node by every delegate, once for each graph that `support` knows; lets delegates with
 // their own partitioning form claims or groups; gives each node to the delegate that supports it and that the policy
 // prefers; clusters; rejects clusters that are below a delegate's minimum, infeasible by its estimate or wrongly
-// claimed. Delegates are asked again for claims and groups of rejected nodes. The last delegate is the CPU. The result
-// has passed CheckPlacement. The caller compiles or releases its claims. The same graph, delegates and options give the
-// same placement.
-Result<Placement> Place(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options,
+// claimed. Delegates are asked again for claims and groups of rejected nodes. The result has passed CheckPlacement. The
+// caller compiles or releases its claims. The same graph, delegates and options give the same placement.
+Result<Placement> Place(const Graph& graph, Delegates delegates, const PlacementOptions& options,
                         SupportMatrix& support);
 
 // Releases every claim in the placement, regions included.
-void ReleaseClaims(Placement& placement, std::span<Delegate* const> delegates);
+void ReleaseClaims(Placement& placement, Delegates delegates);
 
 // Verifies a placement independently of the placer: every node once, inputs and outputs exact, and the quotient graph
 // of all partitions of all delegates acyclic. Errors are kInternal.

@@ -13,7 +13,7 @@ namespace {
 
 // Replaces the executables of nodes of the last delegate by those of fused nodes. Its steps none of whose results is
 // read any more have nothing to run.
-void FuseSteps(Plan& plan, Delegate& last, size_t number) {
+void FuseSteps(Plan& plan, NodeFuser& fuser, size_t number) {
   const Graph& graph = *plan.graph;
   GraphView view{&graph, std::vector<NodeId>(graph.nodes.size()), std::vector<uint8_t>(graph.nodes.size(), 0)};
   std::iota(view.order.begin(), view.order.end(), NodeId{0});
@@ -24,7 +24,7 @@ void FuseSteps(Plan& plan, Delegate& last, size_t number) {
     view.offered[placed.spec.nodes.front()] = 1;
     step_of[placed.spec.nodes.front()] = &step;
   }
-  std::vector<FusedNode> fused = last.Fuse(view);
+  std::vector<FusedNode> fused = fuser.Fuse(view);
   if (fused.empty()) return;
   std::vector<const Step*> maker(graph.values.size(), nullptr);
   for (FusedNode& node : fused) {
@@ -58,12 +58,13 @@ void FuseSteps(Plan& plan, Delegate& last, size_t number) {
 
 }  // namespace
 
-void CompletePlan(Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates, bool top_level) {
-  FuseSteps(plan, *delegates.back(), delegates.size() - 1);
+void CompletePlan(Plan& plan, Delegates delegates, bool top_level) {
+  const size_t cpu = CpuOf(delegates);
+  if (NodeFuser* const fuser = delegates[cpu]->fuser()) FuseSteps(plan, *fuser, cpu);
   plan.overlaps = std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
-    return delegates[plan.placement.partitions[step.partition].delegate]->overlaps();
+    return delegates[plan.placement.partitions[step.partition].delegate]->traits().overlaps;
   });
-  PlanBuffers(plan, plan.overlaps ? StepOrder(plan) : StepOrder(), delegates.size() - 1, top_level);
+  PlanBuffers(plan, plan.overlaps ? StepOrder(plan) : StepOrder(), cpu, top_level);
   plan.weight_bytes = 0;
   for (const Step& step : plan.steps)
     if (step.executable != nullptr) plan.weight_bytes += step.executable->weight_bytes();

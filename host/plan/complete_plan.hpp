@@ -9,6 +9,6 @@
 namespace deputy::host {
 
 // Sets what follows from the steps of a new plan: whether they may overlap, their waits, and the slots.
-void CompletePlan(Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates, bool top_level);
+void CompletePlan(Plan& plan, Delegates delegates, bool top_level);
 
 }  // namespace deputy::host

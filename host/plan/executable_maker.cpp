@@ -19,7 +19,7 @@ Result<Made> ExecutableMaker::Make(Delegate& delegate, const GraphView& view, co
   if (source.maker) {
     key = PartitionKey(*view.graph, partition, *source.maker);
     if (std::shared_ptr<const Executable> restored = Restore(delegate, view, partition, key)) {
-      if (partition.claim != nullptr) delegate.ReleaseClaim(partition.claim);
+      if (partition.claim != nullptr) delegate.proposer()->ReleaseClaim(partition.claim);
       return Made{std::move(restored), ExecutableOrigin::kRestored};
     }
   }
@@ -29,11 +29,12 @@ Result<Made> ExecutableMaker::Make(Delegate& delegate, const GraphView& view, co
   return Made{std::move(compiled), ExecutableOrigin::kCompiled, std::move(not_cached)};
 }
 
-const ExecutableMaker::Source& ExecutableMaker::SourceOf(const Delegate& delegate) {
+const ExecutableMaker::Source& ExecutableMaker::SourceOf(Delegate& delegate) {
   const auto [found, added] = sources_.try_emplace(&delegate);
   Source& source = found->second;
   if (!added) return source;
-  Result<BlobMaker> maker = delegate.blob_maker();
+  Result<BlobMaker> maker = Status(StatusCode::kNotSupported, "no compiled blobs");
+  if (BlobFormat* const blobs = delegate.blobs()) maker = blobs->blob_maker();
   if (!maker.ok() && maker.status().code() == StatusCode::kNotSupported) {
     source.not_cached = Because("the delegate does not serialize executables");
   } else if (store_ == nullptr) {
@@ -53,10 +54,11 @@ std::shared_ptr<const Executable> ExecutableMaker::Restore(Delegate& delegate, c
                                                            const PartitionSpec& partition, const Digest& key) {
   std::optional<StoredEntry> found = store_->Find(EntryKind::kBlob, key);
   if (!found) return nullptr;
-  Status status = delegate.CheckBlob(found->text);
+  BlobFormat& blobs = *delegate.blobs();
+  Status status = blobs.CheckBlob(found->text);
   if (status.ok()) {
     Result<std::shared_ptr<const Executable>> restored =
-        delegate.Restore(view, partition, Blob{found->bytes, std::move(found->keep)});
+        blobs.Restore(view, partition, Blob{found->bytes, std::move(found->keep)});
     if (restored.ok()) return std::move(restored).value();
     status = restored.status();
   }

@@ -35,7 +35,7 @@ class ExecutableMaker {
     std::shared_ptr<const std::string> not_cached;
   };
 
-  const Source& SourceOf(const Delegate& delegate);
+  const Source& SourceOf(Delegate& delegate);
   std::shared_ptr<const Executable> Restore(Delegate& delegate, const GraphView& view, const PartitionSpec& partition,
                                             const Digest& key);
   // Returns the reason if the executable was not stored.

@@ -7,7 +7,7 @@
 namespace deputy::host {
 
 bool DelegateHealth::DeviceFailed() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const uint64_t now = NowNs();
   while (!failures_.empty() && failures_.front() + kWindowNs < now) failures_.pop_front();
   failures_.push_back(now);
@@ -25,7 +25,7 @@ bool DelegateHealth::AdmitsTrial(uint64_t until) {
 }
 
 void DelegateHealth::Close() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   failures_.clear();
   back_off_ns_ = 0;
   open_until_ns_.store(0, std::memory_order_relaxed);

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include "base/digest.hpp"
+#include "base/mutex.hpp"
 #include "base/status.hpp"
 
 namespace deputy::host {
@@ -63,9 +63,9 @@ class DelegateHealth {
   const RunHandling handling_;
   std::atomic<uint64_t> open_until_ns_{0};
   std::atomic<int> failing_{0};
-  std::mutex mutex_;
-  std::deque<uint64_t> failures_;  // times, the latest last
-  uint64_t back_off_ns_ = 0;
+  Mutex mutex_;
+  std::deque<uint64_t> failures_ DEPUTY_GUARDED_BY(mutex_);  // times, the latest last
+  uint64_t back_off_ns_ DEPUTY_GUARDED_BY(mutex_) = 0;
 };
 
 // Whether a delegate still runs its step. A step that failed for another reason than its device, and whose alternative

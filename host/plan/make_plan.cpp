@@ -18,8 +18,6 @@
 namespace deputy::host {
 namespace {
 
-using Delegates = std::span<const std::shared_ptr<Delegate>>;
-
 // The partitions that were compiled when one was refused, so that placing again does not compile them twice.
 using CompiledKey = std::tuple<const Graph*, size_t, std::vector<NodeId>>;
 using Compiled = std::map<CompiledKey, Made>;
@@ -30,24 +28,22 @@ class Compiler {
       : delegates_(delegates),
         options_(std::move(options)),
         sources_(sources),
-        maker_(sources.store, sources.model, sources.plugins) {
-    for (const std::shared_ptr<Delegate>& delegate : delegates) raw_.push_back(delegate.get());
-  }
+        maker_(sources.store, sources.model, sources.plugins) {}
 
   Result<std::shared_ptr<const Plan>> Run(std::shared_ptr<const Graph> graph, bool top_level) {
     const WeightMemoryScope weights(sources_.weight_limit);
     // Each iteration but the last takes a partition from a delegate for good.
     for (;;) {
-      DEPUTY_ASSIGN_OR_RETURN(Placement placement, Place(*graph, raw_, options_, support_));
+      DEPUTY_ASSIGN_OR_RETURN(Placement placement, Place(*graph, delegates_, options_, support_));
       Result<bool> rejected = RejectWrong(*graph, placement);
       if (!rejected.ok() || *rejected) {
-        ReleaseClaims(placement, raw_);
+        ReleaseClaims(placement, delegates_);
         if (!rejected.ok()) return std::move(rejected).status();
         continue;
       }
       refused_ = false;
       Result<std::shared_ptr<Plan>> plan = Compile(graph, placement, top_level);
-      ReleaseClaims(placement, raw_);  // left over from a refusal
+      ReleaseClaims(placement, delegates_);  // left over from a refusal
       if (!plan.ok()) return std::move(plan).status();
       if (!refused_) return std::shared_ptr<const Plan>(std::move(plan).value());
     }
@@ -60,9 +56,9 @@ class Compiler {
     if (sources_.verdicts.verdicts == nullptr) return false;
     bool rejected = false;
     for (const PlacedPartition& placed : placement.partitions) {
-      const std::optional<PartitionVerdict> verdict = KnownFault(graph, placed, sources_);
+      const std::optional<PartitionVerdict> verdict = KnownFault(graph, placed, delegates_[placed.delegate], sources_);
       if (!verdict) continue;
-      if (!sources_.health[placed.delegate]->handling().replaces_wrong) return WrongResult(*verdict);
+      if (!delegates_[placed.delegate].health->handling().replaces_wrong) return WrongResult(*verdict);
       for (const uint32_t position : verdict->wrong_nodes)
         options_.refused[{&graph, placed.delegate, placed.spec.nodes[position]}] = {Reason::kWrongResult,
                                                                                     verdict->text};
@@ -102,7 +98,7 @@ class Compiler {
       } else {
         DEPUTY_RETURN_IF_ERROR(CompilePartition(view, placed, step));
       }
-      step.health = HealthOf(*graph, placed, step, sources_);
+      step.health = HealthOf(*graph, placed, step, delegates_[placed.delegate], sources_);
       plan->steps.push_back(std::move(step));
     }
     if (refused_) {  // to be placed again
@@ -147,7 +143,7 @@ class Compiler {
     if (Status refused = WeightMemoryScope::Check(); !refused.ok())
       return std::move(refused).At(Describe(*view.graph, spec.nodes.front()));
     refused_ = true;
-    if (placed.delegate + 1 != delegates_.size())
+    if (!IsCpu(delegates_, placed.delegate))
       Log(LogLevel::kWarning, "{} refused partition {} ({}) at compile: {}; the next delegate takes it",
           delegate.name(), spec.name, Plural(spec.nodes.size(), "node"), why.ToString());
     for (const NodeId node : spec.nodes)
@@ -181,7 +177,6 @@ class Compiler {
   }
 
   const Delegates delegates_;
-  std::vector<Delegate*> raw_;
   PlacementOptions options_;
   const PlanSources& sources_;
   SupportMatrix support_;
@@ -192,12 +187,11 @@ class Compiler {
 
 }  // namespace
 
-Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph,
-                                             std::span<const std::shared_ptr<Delegate>> delegates,
+Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph, Delegates delegates,
                                              PlacementOptions options, const PlanSources& sources) {
   if (sources.sibling != nullptr) {
     ExecutableMaker maker(sources.store, sources.model, sources.plugins);
-    if (std::shared_ptr<const Plan> plan = RespecializePlan(graph, delegates, options, sources, maker)) return plan;
+    if (std::shared_ptr<const Plan> plan = RespecializePlan(graph, delegates, sources, maker)) return plan;
   }
   return Compiler(delegates, std::move(options), sources).Run(std::move(graph), /*top_level=*/true);
 }
@@ -209,8 +203,8 @@ Refusals RefuseAll(const Plan& plan, const Step& step, const Verdict& verdict) {
 }
 
 Result<std::shared_ptr<const Plan>> MakeAlternative(const Plan& plan, const Step& step, const Refusals& refused,
-                                                    std::span<const std::shared_ptr<Delegate>> delegates,
-                                                    PlacementOptions options, const PlanSources& sources) {
+                                                    Delegates delegates, PlacementOptions options,
+                                                    const PlanSources& sources) {
   const PlacedPartition& placed = plan.placement.partitions[step.partition];
   std::shared_ptr<const Graph> graph =
       std::make_shared<const Graph>(Subgraph(*plan.graph, placed.spec.nodes, placed.spec.inputs, placed.spec.outputs));
@@ -238,20 +232,22 @@ void RefuseEverywhere(const Graph& graph, size_t delegate, PlacementOptions& opt
 
 }  // namespace
 
-Result<std::shared_ptr<const Plan>> MakeReference(const Plan& plan, const Step& step,
-                                                  std::span<const std::shared_ptr<Delegate>> delegates) {
+Result<std::shared_ptr<const Plan>> MakeReference(const Plan& plan, const Step& step, Delegates delegates) {
   const PartitionSpec& spec = plan.placement.partitions[step.partition].spec;
   return MakePlanWithOnly(std::make_shared<const Graph>(Subgraph(*plan.graph, spec.nodes, spec.inputs, spec.outputs)),
-                          delegates.size() - 1, delegates);
+                          CpuOf(delegates), delegates);
 }
 
 Result<std::shared_ptr<const Plan>> MakePlanWithOnly(std::shared_ptr<const Graph> graph, size_t delegate,
-                                                     std::span<const std::shared_ptr<Delegate>> delegates) {
+                                                     Delegates delegates) {
   PlacementOptions options;
-  options.delegates.resize(delegates.size());
-  for (size_t d = 0; d + 1 < delegates.size(); ++d)
-    if (d != delegate && !delegates[d]->runs_custom_operators_only()) RefuseEverywhere(*graph, d, options);
-  return Compiler(delegates, std::move(options), {}).Run(std::move(graph), /*top_level=*/false);
+  std::vector<HostedDelegate> unlimited;
+  for (size_t d = 0; d < delegates.size(); ++d) {
+    unlimited.emplace_back(delegates[d].delegate);
+    if (d != delegate && !IsCpu(delegates, d) && !delegates[d]->traits().runs_custom_operators_only)
+      RefuseEverywhere(*graph, d, options);
+  }
+  return Compiler(unlimited, std::move(options), {}).Run(std::move(graph), /*top_level=*/false);
 }
 
 }  // namespace deputy::host

@@ -20,9 +20,7 @@ namespace deputy::host {
 
 // The verdicts on partitions, for plans whose delegates are verified.
 struct VerdictSources {
-  Verdicts* verdicts = nullptr;  // null: no partition has one
-  // Per delegate, the digest of what its verdicts depend on but the partition; none: they are not kept.
-  std::span<const std::optional<Digest>> delegates = {};
+  Verdicts* verdicts = nullptr;   // null: no partition has one
   const Digest* model = nullptr;  // of the file; null: constants are digested
 };
 
@@ -33,12 +31,10 @@ struct CompileProgress {
   size_t nodes = 0;
 };
 
-// Sources from which a plan is made without compiling, and the health of its delegates.
+// Sources from which a plan is made without compiling.
 struct PlanSources {
   Store* store = nullptr;         // null: nothing is saved, nothing restored
   const Plan* sibling = nullptr;  // of the same model for other shapes; see respecialize.hpp
-  // Per delegate; null, or an empty span: its failures end the run, and nothing is verified.
-  std::span<const std::shared_ptr<DelegateHealth>> health = {};
   VerdictSources verdicts = {};
   std::function<void(const CompileProgress&)> progress = {};  // may be empty
   size_t weight_limit = SIZE_MAX;                             // of the weight_bytes of a plan and its branches
@@ -49,8 +45,7 @@ struct PlanSources {
 
 // Places and compiles. A delegate that refuses a partition at compile loses its nodes to the next in order; every such
 // fallback is logged as a warning and stays in the placement's verdicts. Delegates must outlive the plan.
-Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph,
-                                             std::span<const std::shared_ptr<Delegate>> delegates,
+Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph, Delegates delegates,
                                              PlacementOptions options, const PlanSources& sources = {});
 
 // Nodes of a step that its delegate must not have any more, and the reasons.
@@ -62,15 +57,14 @@ Refusals RefuseAll(const Plan& plan, const Step& step, const Verdict& verdict);
 // delegate again. Its graph captures the inputs of the step and has its outputs, both in the step's order without those
 // that are left out.
 Result<std::shared_ptr<const Plan>> MakeAlternative(const Plan& plan, const Step& step, const Refusals& refused,
-                                                    std::span<const std::shared_ptr<Delegate>> delegates,
-                                                    PlacementOptions options, const PlanSources& sources);
+                                                    Delegates delegates, PlacementOptions options,
+                                                    const PlanSources& sources);
 // A plan for the nodes of one step by the CPU and custom-operator kernels alone, regardless of the rules and the
 // fallback of the configuration.
-Result<std::shared_ptr<const Plan>> MakeReference(const Plan& plan, const Step& step,
-                                                  std::span<const std::shared_ptr<Delegate>> delegates);
+Result<std::shared_ptr<const Plan>> MakeReference(const Plan& plan, const Step& step, Delegates delegates);
 // The same for a graph of its own, which has no inputs but captures; delegates other than `delegate` and those of the
 // reference have no nodes.
 Result<std::shared_ptr<const Plan>> MakePlanWithOnly(std::shared_ptr<const Graph> graph, size_t delegate,
-                                                     std::span<const std::shared_ptr<Delegate>> delegates);
+                                                     Delegates delegates);
 
 }  // namespace deputy::host

@@ -31,9 +31,9 @@ void Count(const Plan& plan, std::vector<Share>& shares) {
 
 }  // namespace
 
-std::vector<std::string> NamesOf(std::span<const std::shared_ptr<Delegate>> delegates) {
+std::vector<std::string> NamesOf(Delegates delegates) {
   std::vector<std::string> names;
-  for (const std::shared_ptr<Delegate>& delegate : delegates) names.push_back(delegate->name());
+  for (const HostedDelegate& delegate : delegates) names.push_back(delegate->name());
   return names;
 }
 
@@ -46,7 +46,7 @@ std::string_view NameOf(ExecutableOrigin origin) {
   return "compiled";
 }
 
-std::string SummarizePlacement(const Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates) {
+std::string SummarizePlacement(const Plan& plan, Delegates delegates) {
   std::vector<Share> shares(delegates.size());
   Count(plan, shares);
   size_t nodes = 0, partitions = 0;
@@ -55,9 +55,11 @@ std::string SummarizePlacement(const Plan& plan, std::span<const std::shared_ptr
     nodes += shares[d].nodes;
     multiply_adds += shares[d].multiply_adds;
     // Nodes of the CPU are partitions of their own; together they count as one.
-    partitions += d + 1 == shares.size() ? (shares[d].nodes != 0 ? 1 : 0) : shares[d].partitions;
+    partitions += IsCpu(delegates, d) ? (shares[d].nodes != 0 ? 1 : 0) : shares[d].partitions;
   }
-  const auto shown = [&](size_t d) { return shares[d].nodes != 0 || !delegates[d]->runs_custom_operators_only(); };
+  const auto shown = [&](size_t d) {
+    return shares[d].nodes != 0 || !delegates[d]->traits().runs_custom_operators_only;
+  };
   size_t count = 0;
   for (size_t d = 0; d < shares.size(); ++d) count += shown(d) ? 1 : 0;
   std::string text = Plural(count, "delegate") + ", " + Plural(partitions, "partition") + ":";

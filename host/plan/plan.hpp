@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "delegate/delegate.hpp"
+#include "partition/hosted_delegate.hpp"
 #include "partition/placement.hpp"
 #include "plan/health.hpp"
 
@@ -97,9 +97,9 @@ inline size_t DelegateOf(const Plan& plan, const Step& step) {
   return plan.placement.partitions[step.partition].delegate;
 }
 
-std::vector<std::string> NamesOf(std::span<const std::shared_ptr<Delegate>> delegates);
+std::vector<std::string> NamesOf(Delegates delegates);
 
 // "3 delegates, 5 partitions: npu 41/66 nodes (93 % of multiply-adds), onednn 24, cpu 1". Regions count too.
-std::string SummarizePlacement(const Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates);
+std::string SummarizePlacement(const Plan& plan, Delegates delegates);
 
 }  // namespace deputy::host

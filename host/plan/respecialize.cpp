@@ -11,8 +11,6 @@
 namespace deputy::host {
 namespace {
 
-using Delegates = std::span<const std::shared_ptr<Delegate>>;
-
 bool SameConstant(const Value& a, const Value& b) {
   if (a.is_constant() != b.is_constant()) return false;
   if (!a.is_constant()) return true;
@@ -70,14 +68,14 @@ class Carrier {
   }
 
   // Checks that need no query of a delegate.
-  bool IsPossible(const PlacementOptions& options) const {
-    if (std::any_of(options.delegates.begin(), options.delegates.end(),
-                    [](const DelegateLimits& limits) { return limits.min_multiply_adds != 0; }))
+  bool IsPossible() const {
+    if (std::any_of(delegates_.begin(), delegates_.end(),
+                    [](const HostedDelegate& delegate) { return delegate.limits.min_multiply_adds != 0; }))
       return false;
     bool any = false;
     for (const PlacedPartition& placed : sibling_.placement.partitions) {
-      const bool keeps = delegates_[placed.delegate]->keeps_partitions();
-      if (!keeps && placed.delegate + 1 != delegates_.size()) return false;
+      const bool keeps = delegates_[placed.delegate]->traits().keeps_partitions;
+      if (!keeps && !IsCpu(delegates_, placed.delegate)) return false;
       any = any || keeps;
       for (const NodeId node : placed.spec.nodes)
         for (size_t d = 0; d < delegates_.size(); ++d) {
@@ -100,8 +98,9 @@ class Carrier {
       Step step = old;
       step.is_view = false;
       const PlacedPartition& placed = plan->placement.partitions[step.partition];
-      if (KnownFault(*graph_, placed, sources_) || !Renew(placed, step)) return nullptr;
-      step.health = HealthOf(*graph_, placed, step, sources_);
+      const HostedDelegate& owner = delegates_[placed.delegate];
+      if (KnownFault(*graph_, placed, owner, sources_) || !Renew(placed, step)) return nullptr;
+      step.health = HealthOf(*graph_, placed, step, owner, sources_);
       plan->steps.push_back(std::move(step));
     }
     CompletePlan(*plan, delegates_, /*top_level=*/true);
@@ -111,7 +110,7 @@ class Carrier {
  private:
   bool Renew(const PlacedPartition& placed, Step& step) {
     Delegate& delegate = *delegates_[placed.delegate];
-    const bool keeps = delegate.keeps_partitions();
+    const bool keeps = delegate.traits().keeps_partitions;
     if (keeps && ShapesAreKnown(step) && ConstantsAreTheSame(placed.spec)) {
       const Result<ResizeOutcome> outcome = Try(step);
       if (outcome.ok() && *outcome == ResizeOutcome::kDone) {
@@ -177,10 +176,9 @@ class Carrier {
 }  // namespace
 
 std::shared_ptr<Plan> RespecializePlan(const std::shared_ptr<const Graph>& graph, Delegates delegates,
-                                       const PlacementOptions& options, const PlanSources& sources,
-                                       ExecutableMaker& maker) {
+                                       const PlanSources& sources, ExecutableMaker& maker) {
   Carrier carrier(graph, sources, delegates, maker);
-  return carrier.IsPossible(options) ? carrier.Run() : nullptr;
+  return carrier.IsPossible() ? carrier.Run() : nullptr;
 }
 
 }  // namespace deputy::host

@@ -11,11 +11,9 @@
 namespace deputy::host {
 
 // Null where the model has to be placed again: it is not the same at these shapes, a delegate that has nodes does not
-// keep its partitions (Delegate::keeps_partitions) or refuses to, or a verdict of the old placement depended on shapes.
+// keep its partitions (DelegateTraits::keeps_partitions) or refuses to, or a verdict of the old placement depended on shapes.
 // `graph` is that of `sources.sibling` with other shapes, after the same passes.
-std::shared_ptr<Plan> RespecializePlan(const std::shared_ptr<const Graph>& graph,
-                                       std::span<const std::shared_ptr<Delegate>> delegates,
-                                       const PlacementOptions& options, const PlanSources& sources,
-                                       ExecutableMaker& maker);
+std::shared_ptr<Plan> RespecializePlan(const std::shared_ptr<const Graph>& graph, Delegates delegates,
+                                       const PlanSources& sources, ExecutableMaker& maker);
 
 }  // namespace deputy::host

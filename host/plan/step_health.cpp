@@ -6,13 +6,12 @@ namespace deputy::host {
 namespace {
 
 // The key of the verdict on a partition; none: it has no verdict.
-std::optional<Digest> VerdictKeyOf(const Graph& graph, const PlacedPartition& placed, const PlanSources& sources) {
-  const VerdictSources& from = sources.verdicts;
-  const size_t d = placed.delegate;
-  if (from.verdicts == nullptr || d >= sources.health.size() || sources.health[d] == nullptr ||
-      !sources.health[d]->handling().verifies() || !from.delegates[d])
+std::optional<Digest> VerdictKeyOf(const Graph& graph, const PlacedPartition& placed, const HostedDelegate& owner,
+                                   const VerdictSources& sources) {
+  if (sources.verdicts == nullptr || owner.health == nullptr || !owner.health->handling().verifies() ||
+      !owner.verdict_scope)
     return std::nullopt;
-  return VerdictKey(graph, placed.spec, *from.delegates[d], from.model);
+  return VerdictKey(graph, placed.spec, *owner.verdict_scope, sources.model);
 }
 
 // A resized executable may be wrong where one that was compiled for the shapes is right.
@@ -21,8 +20,8 @@ Digest KeyOfResized(const Digest& compiled) { return Digester().AddText("deputy 
 }  // namespace
 
 std::optional<PartitionVerdict> KnownFault(const Graph& graph, const PlacedPartition& placed,
-                                           const PlanSources& sources) {
-  const std::optional<Digest> key = VerdictKeyOf(graph, placed, sources);
+                                           const HostedDelegate& owner, const PlanSources& sources) {
+  const std::optional<Digest> key = VerdictKeyOf(graph, placed, owner, sources.verdicts);
   if (!key) return std::nullopt;
   for (const Digest& one : {*key, KeyOfResized(*key)})
     if (std::optional<PartitionVerdict> known = sources.verdicts.verdicts->Find(one, placed.spec.nodes.size());
@@ -36,14 +35,13 @@ Status WrongResult(const PartitionVerdict& verdict) {
 }
 
 std::shared_ptr<StepHealth> HealthOf(const Graph& graph, const PlacedPartition& placed, const Step& step,
-                                     const PlanSources& sources) {
-  const size_t d = placed.delegate;
-  if (step.executable == nullptr || d + 1 >= sources.health.size() || sources.health[d] == nullptr) return nullptr;
-  const RunHandling& handling = sources.health[d]->handling();
+                                     const HostedDelegate& owner, const PlanSources& sources) {
+  if (step.executable == nullptr || owner.health == nullptr) return nullptr;
+  const RunHandling& handling = owner.health->handling();
   if (!handling.falls_back && !handling.verifies()) return nullptr;
-  std::optional<Digest> key = VerdictKeyOf(graph, placed, sources);
+  std::optional<Digest> key = VerdictKeyOf(graph, placed, owner, sources.verdicts);
   if (key && step.origin == ExecutableOrigin::kResized) key = KeyOfResized(*key);
-  auto health = std::make_shared<StepHealth>(sources.health[d], key);
+  auto health = std::make_shared<StepHealth>(owner.health, key);
   const std::optional<PartitionVerdict> verdict =
       key ? sources.verdicts.verdicts->Find(*key, placed.spec.nodes.size()) : std::nullopt;
   if (verdict && verdict->right) health->SetVerified();

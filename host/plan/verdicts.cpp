@@ -32,7 +32,7 @@ const PartitionVerdict* Verdicts::Known(const Digest& key) {
 }
 
 std::optional<PartitionVerdict> Verdicts::Find(const Digest& key, size_t nodes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const PartitionVerdict* const known = Known(key);
   const bool fits = known != nullptr && std::all_of(known->wrong_nodes.begin(), known->wrong_nodes.end(),
                                                     [&](uint32_t position) { return position < nodes; });
@@ -40,7 +40,7 @@ std::optional<PartitionVerdict> Verdicts::Find(const Digest& key, size_t nodes) 
 }
 
 void Verdicts::Save(const Digest& key, const PartitionVerdict& verdict) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   PartitionVerdict merged = verdict;
   if (const PartitionVerdict* known = Known(key)) {
     std::vector<uint32_t> all;

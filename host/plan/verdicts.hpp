@@ -4,12 +4,12 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/digest.hpp"
+#include "base/mutex.hpp"
 
 namespace deputy::host {
 
@@ -35,11 +35,11 @@ class Verdicts {
   void Save(const Digest& key, const PartitionVerdict& verdict);
 
  private:
-  const PartitionVerdict* Known(const Digest& key);
+  const PartitionVerdict* Known(const Digest& key) DEPUTY_REQUIRES(mutex_);
 
   Store* const store_;
-  std::mutex mutex_;
-  std::map<Digest, PartitionVerdict> known_;
+  Mutex mutex_;
+  std::map<Digest, PartitionVerdict> known_ DEPUTY_GUARDED_BY(mutex_);
 };
 
 }  // namespace deputy::host

@@ -169,13 +169,13 @@ Context::State::State(const State& other)
       engine_(other.opened()) {}
 
 std::shared_ptr<host::Engine> Context::State::opened() const {
-  const std::lock_guard lock(engine_mutex_);
+  const host::MutexLock lock(engine_mutex_);
   return engine_;
 }
 
 Result<std::shared_ptr<host::Engine>> Context::State::Open() const {
   DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
-  const std::lock_guard lock(engine_mutex_);
+  const host::MutexLock lock(engine_mutex_);
   if (engine_ == nullptr) {
     host::RecogniseForks();
     DEPUTY_ASSIGN_OR_RETURN(engine_, host::OpenEngine(*this));
@@ -184,7 +184,7 @@ Result<std::shared_ptr<host::Engine>> Context::State::Open() const {
 }
 
 void Context::State::ForgetEngine() {
-  const std::lock_guard lock(engine_mutex_);
+  const host::MutexLock lock(engine_mutex_);
   engine_ = nullptr;
 }
 
@@ -199,7 +199,7 @@ Result<DelegateListing> Context::ListDelegates() const {
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<host::Engine> engine, state_->Open());
   DelegateListing listing{host::ReportDelegates(*engine), engine->absent, engine->pool->thread_count()};
   for (size_t d = engine->delegates.size(); d-- > 0;)
-    if (engine->delegates[d]->runs_custom_operators_only())
+    if (engine->delegates[d]->traits().runs_custom_operators_only)
       listing.delegates.erase(listing.delegates.begin() + static_cast<ptrdiff_t>(d));
   return listing;
 }
@@ -210,7 +210,7 @@ Result<PluginListing> Context::ListPlugins(const PluginQuery& query) const {
 
 Status Context::SetOption(const std::string& delegate, const std::string& option, const std::string& value) {
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<host::Engine> engine, state_->Open());
-  for (const std::shared_ptr<host::Delegate>& opened : engine->delegates)
+  for (const host::HostedDelegate& opened : engine->delegates)
     if (opened->name() == delegate) {
       DEPUTY_RETURN_IF_ERROR(opened->SetOption(option, value));
       engine->KeepOption(delegate, option, value);

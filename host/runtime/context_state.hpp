@@ -3,10 +3,10 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "config/config.hpp"
 #include "config/loader.hpp"
 #include "delegate/factory.hpp"
@@ -49,8 +49,9 @@ struct Context::State {
   std::shared_ptr<host::Engine> opened() const;
 
  private:
-  mutable std::mutex engine_mutex_;
-  mutable std::shared_ptr<host::Engine> engine_;  // null until first used, and again after a change
+  mutable host::Mutex engine_mutex_;
+  // Null until first used, and again after a change.
+  mutable std::shared_ptr<host::Engine> engine_ DEPUTY_GUARDED_BY(engine_mutex_);
 };
 
 }  // namespace deputy

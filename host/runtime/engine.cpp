@@ -90,15 +90,13 @@ class EngineBuilder {
     if (!state_.replaced) ReportUnlisted(entries);
     AddOwnKernels();
     engine_->delegates.push_back(MakeCpuDelegate(engine_->pool));
-    engine_->plugin_files.emplace_back();
-    engine_->placement.delegates.emplace_back();
-    engine_->health.emplace_back();
-    engine_->tolerances.emplace_back();
     engine_->incidents = std::make_shared<IncidentLog>(engine_->delegates.size());
     engine_->passes = PassOptionsOf(config.passes);
     engine_->passes.foreign = [engine = engine_.get()](InferenceContext& context) {
-      for (const std::shared_ptr<Delegate>& delegate : engine->delegates) {
-        Status status = delegate->InferOwn(context);
+      for (const HostedDelegate& delegate : engine->delegates) {
+        const OwnOperators* const own = delegate->own_operators();
+        if (own == nullptr) continue;
+        Status status = own->InferOwn(context);
         if (status.code() != StatusCode::kNotSupported) return status;
       }
       return Status(StatusCode::kNotSupported, "no delegate infers the types of the operator");
@@ -141,18 +139,16 @@ class EngineBuilder {
     if (*config.placement.policy == Policy::kMeasured)
       engine_->measure = {static_cast<uint64_t>(config.placement.budget->count()) * 1000,
                           config.placement.margin->share()};
-    const bool verifies = std::any_of(engine_->health.begin(), engine_->health.end(),
-                                      [](const auto& health) { return health && health->handling().verifies(); });
-    engine_->identities.resize(engine_->delegates.size());
-    engine_->verdict_scopes.resize(engine_->delegates.size());
+    const bool verifies = std::any_of(
+        engine_->delegates.begin(), engine_->delegates.end(),
+        [](const HostedDelegate& one) { return one.health != nullptr && one.health->handling().verifies(); });
     const bool predicts = *config.placement.policy == Policy::kCost;
     if (!verifies && !engine_->measure && !predicts) return;
-    for (size_t d = 0; d + 1 < engine_->delegates.size(); ++d) {
-      engine_->identities[d] = IdentityDigest(*engine_->delegates[d]);
-      if (engine_->identities[d])
-        engine_->verdict_scopes[d] = VerdictScope(*engine_->identities[d], engine_->tolerances[d]);
+    for (HostedDelegate& hosted : engine_->delegates) {
+      const bool is_cpu = &hosted == &engine_->delegates[CpuOf(engine_->delegates)];
+      hosted.identity = is_cpu ? CpuIdentity() : IdentityDigest(*hosted);
+      if (hosted.identity && !is_cpu) hosted.verdict_scope = VerdictScope(*hosted.identity, hosted.tolerances);
     }
-    engine_->identities.back() = CpuIdentity();
     if (predicts) engine_->placement.policy = std::make_shared<CostPolicy>(RestoreCosts(*engine_));
     if (verifies) engine_->verdicts = std::make_unique<Verdicts>(engine_->store.get());
     engine_->placement_digest = PlacementDigest();
@@ -165,11 +161,12 @@ class EngineBuilder {
       digester.AddNumber(texts.size());
       for (const std::string& text : texts) digester.AddText(text);
     };
-    for (size_t d = 0; d + 1 < engine_->delegates.size(); ++d) {
-      if (engine_->delegates[d]->runs_custom_operators_only()) continue;  // part of another delegate's plugin
-      if (!engine_->identities[d]) return std::nullopt;
-      const DelegateLimits& limits = engine_->placement.delegates[d];
-      digester.AddText(engine_->delegates[d]->name()).Add(*engine_->identities[d]);
+    for (size_t d = 0; d < CpuOf(engine_->delegates); ++d) {
+      const HostedDelegate& hosted = engine_->delegates[d];
+      if (hosted->traits().runs_custom_operators_only) continue;  // part of another delegate's plugin
+      if (!hosted.identity) return std::nullopt;
+      const DelegateLimits& limits = hosted.limits;
+      digester.AddText(hosted->name()).Add(*hosted.identity);
       for (const auto* texts : {&limits.only_ops, &limits.deny_ops, &limits.only_nodes, &limits.deny_nodes})
         add(*texts);
       digester.AddNumber(limits.min_nodes).AddNumber(limits.min_multiply_adds).AddNumber(limits.required ? 1 : 0);
@@ -271,19 +268,19 @@ class EngineBuilder {
     engine_->Report({ProgressStage::kOpen, entry.name, entry.delegate});
     Result<std::unique_ptr<Delegate>> opened = Open(entry, *check.provider, request);
     if (!opened.ok()) return AsPluginError(std::move(opened).status(), entry);
-    engine_->delegates.push_back(std::move(opened).value());
-    engine_->plugin_files.push_back(check.provider->path.string());
+    HostedDelegate& hosted = engine_->delegates.emplace_back(std::shared_ptr<Delegate>(std::move(opened).value()));
+    hosted.plugin_file = check.provider->path.string();
     KeepPlaces(entry, check.provider->path);
-    engine_->placement.delegates.push_back(entry.limits);
+    hosted.limits = entry.limits;
     RunHandling handling = entry.handling;
     if (entry.verifies_unlisted && !check.provider->path.empty() && !check.provider->listed) handling.first_run = true;
     if (request.check) handling.falls_back = handling.replaces_wrong = false;
-    engine_->health.push_back(std::make_shared<DelegateHealth>(handling));
-    engine_->tolerances.push_back(entry.tolerance);
+    hosted.health = std::make_shared<DelegateHealth>(handling);
+    hosted.tolerances = entry.tolerance;
     // A precision that the entry asks for is that of the results; else the plugin's manifest may name one.
-    engine_->tolerances.back().computes_in = entry.precision != DType::kUndefined ? entry.precision
-                                             : check.provider->manifest           ? check.provider->manifest->computes
-                                                                                  : DType::kUndefined;
+    hosted.tolerances.computes_in = entry.precision != DType::kUndefined ? entry.precision
+                                    : check.provider->manifest           ? check.provider->manifest->computes
+                                                                         : DType::kUndefined;
     return {};
   }
 
@@ -387,15 +384,15 @@ class EngineBuilder {
   void AddOwnKernels() {
     const size_t count = engine_->delegates.size();
     for (size_t d = 0; d < count; ++d) {
-      std::shared_ptr<Delegate> kernels = engine_->delegates[d]->custom_kernels();
+      const OwnOperators* const own = engine_->delegates[d]->own_operators();
+      std::shared_ptr<Delegate> kernels = own == nullptr ? nullptr : own->custom_kernels();
       if (kernels == nullptr) continue;
-      engine_->delegates.push_back(std::move(kernels));
-      engine_->plugin_files.push_back(engine_->plugin_files[d]);
-      engine_->placement.delegates.emplace_back();
+      HostedDelegate hosted(std::move(kernels));
+      hosted.plugin_file = engine_->delegates[d].plugin_file;
       RunHandling handling;
-      handling.falls_back = engine_->health[d]->handling().falls_back;
-      engine_->health.push_back(std::make_shared<DelegateHealth>(handling));
-      engine_->tolerances.emplace_back();
+      handling.falls_back = engine_->delegates[d].health->handling().falls_back;
+      hosted.health = std::make_shared<DelegateHealth>(handling);
+      engine_->delegates.push_back(std::move(hosted));
     }
   }
 

@@ -16,11 +16,10 @@
 #include "base/mutex.hpp"
 #include "base/thread_pool.hpp"
 #include "config/config.hpp"
-#include "delegate/delegate.hpp"
-#include "deputy/compare.hpp"
 #include "deputy/progress.hpp"
 #include "graph/passes/passes.hpp"
 #include "isolation/shared_arenas.hpp"
+#include "partition/hosted_delegate.hpp"
 #include "partition/placement.hpp"
 #include "plan/health.hpp"
 #include "plan/verdicts.hpp"
@@ -52,17 +51,10 @@ struct SessionLimits {
 
 struct Engine {
   std::shared_ptr<ThreadPool> pool;
-  std::shared_ptr<SharedArenas> arenas;              // memory that worker processes read; null: no delegate has one
-  std::vector<std::shared_ptr<Delegate>> delegates;  // in order; the CPU is last
-  std::vector<std::string> plugin_files;             // per delegate; empty for the CPU and in-process ones
-  std::map<std::string, EntryOrigin> plugins;        // file and libraries, by the name of the delegate
+  std::shared_ptr<SharedArenas> arenas;        // memory that worker processes read; null: no delegate has one
+  std::vector<HostedDelegate> delegates;       // in order; the CPU is last
+  std::map<std::string, EntryOrigin> plugins;  // file and libraries, by the name of the delegate
   std::vector<std::pair<std::string, std::string>> absent;  // entries that could not be opened: name, reason
-  // Per delegate; null for the CPU.
-  std::vector<std::shared_ptr<DelegateHealth>> health;
-  // Per delegate: tolerances of its results; the digest of its identity and of this machine, if it has one and
-  // decisions are kept; the digest of both, for its verdicts.
-  std::vector<ToleranceSettings> tolerances;
-  std::vector<std::optional<Digest>> identities, verdict_scopes;
   std::shared_ptr<IncidentLog> incidents;
   SessionLimits limits;
   FileAccess file_access = FileAccess::kMapped;  // to models' files

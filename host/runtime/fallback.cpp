@@ -63,17 +63,18 @@ HealthReport IncidentLog::Report(const Engine& engine) const {
   const MutexLock lock(mutex_);
   HealthReport report;
   report.incidents.assign(incidents_.begin(), incidents_.end());
-  for (size_t d = 0; d + 1 < engine.delegates.size(); ++d) {
+  for (size_t d = 0; d < CpuOf(engine.delegates); ++d) {
+    const HostedDelegate& hosted = engine.delegates[d];
     DelegateHealthReport delegate;
-    delegate.name = engine.delegates[d]->name();
+    delegate.name = hosted->name();
     delegate.failures = counts_[d].failures;
     delegate.demoted_partitions = static_cast<size_t>(counts_[d].demoted);
-    if (const uint64_t until = engine.health[d] == nullptr ? 0 : engine.health[d]->open_until_ns(); until != 0) {
+    if (const uint64_t until = hosted.health == nullptr ? 0 : hosted.health->open_until_ns(); until != 0) {
       const uint64_t now = NowNs();
       delegate.available = false;
       delegate.retry_in = std::chrono::milliseconds(until > now ? (until - now) / 1'000'000 : 0);
     }
-    delegate.failing = engine.health[d] != nullptr && engine.health[d]->failing();
+    delegate.failing = hosted.health != nullptr && hosted.health->failing();
     report.degraded = report.degraded || !delegate.available || delegate.demoted_partitions != 0 || delegate.failing;
     report.delegates.push_back(std::move(delegate));
   }
@@ -145,10 +146,7 @@ void ModelFallback::Demote(const Plan& plan, size_t delegate, const Refusals& re
 }
 
 PlanSources ModelFallback::Sources() const {
-  PlanSources sources{engine_->store.get(),
-                      nullptr,
-                      engine_->health,
-                      {engine_->verdicts.get(), engine_->verdict_scopes, digest_ ? &*digest_ : nullptr}};
+  PlanSources sources{engine_->store.get(), nullptr, {engine_->verdicts.get(), digest_ ? &*digest_ : nullptr}};
   sources.model = model_;
   sources.plugins = &engine_->plugins;
   if (engine_->progress) sources.progress = CompileReporter(*engine_, model_);
@@ -162,7 +160,7 @@ Status ModelFallback::Verify(const StepRun& run, const CancellationToken& token)
   StepHealth& health = *run.step.health;
   engine_->Report({ProgressStage::kVerification, delegate, placed.spec.name, 0, 0, placed.spec.nodes.size()});
   Result<Verification> found =
-      Verifier(engine_->delegates, mutex).Verify(run, engine_->tolerances[placed.delegate], token);
+      Verifier(engine_->delegates, mutex).Verify(run, engine_->delegates[placed.delegate].tolerances, token);
   if (!found.ok()) return std::move(found).status();
   Log(LogLevel::kDebug, "{}: verified partition {} ({}) of {}: {}, largest difference {:.4g}", model_, placed.spec.name,
       Plural(placed.spec.nodes.size(), "node"), delegate, NameOf(found->outcome), found->max_difference);
@@ -214,7 +212,7 @@ PartitionVerdict ModelFallback::VerdictOf(const StepRun& run, const Verification
       verdict.wrong_nodes.push_back(position);
   }
   std::sort(verdict.wrong_nodes.begin(), verdict.wrong_nodes.end());
-  const std::string& plugin = engine_->plugin_files[placed.delegate];
+  const std::string& plugin = engine_->delegates[placed.delegate].plugin_file;
   verdict.text = fmt::format("{}{}, partition {} ({}): {}; wrong: {}", run.plan.delegate_names[placed.delegate],
                              plugin.empty() ? "" : " (" + plugin + ")", placed.spec.name,
                              Plural(placed.spec.nodes.size(), "node"), found.text, nodes);

@@ -51,7 +51,7 @@ bool AddFileState(const std::string& path, time_t now, Digester& digester) {
 
 }  // namespace
 
-std::optional<Digest> IdentityDigest(const Delegate& delegate) {
+std::optional<Digest> IdentityDigest(Delegate& delegate) {
   const DelegateIdentity identity = delegate.identity();
   if (identity.build.empty()) return std::nullopt;
   Digester digester;
@@ -61,7 +61,8 @@ std::optional<Digest> IdentityDigest(const Delegate& delegate) {
     digester.AddText(*text);
   digester.AddNumber(identity.options.size());
   for (const auto& [name, value] : identity.options) digester.AddText(name).AddText(value);
-  if (const Result<BlobMaker> maker = delegate.blob_maker(); maker.ok()) digester.AddText(maker->compatibility);
+  if (BlobFormat* const blobs = delegate.blobs())
+    if (const Result<BlobMaker> maker = blobs->blob_maker(); maker.ok()) digester.AddText(maker->compatibility);
   AddCpuFeatures(digester);
   return digester.Finish();
 }

@@ -16,7 +16,7 @@ namespace deputy::host {
 
 // Of the delegate's build, device, driver and options, this version of Deputy and the features of the CPU. None for a
 // delegate whose build is not known, such as an object of the application.
-std::optional<Digest> IdentityDigest(const Delegate& delegate);
+std::optional<Digest> IdentityDigest(Delegate& delegate);
 
 // Of the CPU kernels: this version of Deputy and the features of the CPU.
 Digest CpuIdentity();

@@ -19,6 +19,13 @@ struct Claim {
   void* claim;
 };
 
+// The facet of a worker's delegate, which another process of the same plugin had.
+template <class Facet>
+Result<Facet> Offered(Facet facet) {
+  if (facet != nullptr) return facet;
+  return Status(StatusCode::kPlugin, "its new worker process lacks a part that the one before had");
+}
+
 Status WorkerEnded() { return Status(StatusCode::kDeviceLost, "its worker process has ended"); }
 
 // One call to a worker that has content in work.
@@ -106,7 +113,7 @@ class IsolatedExecutable final : public Executable {
         made_(std::move(made)) {}
 
   Result<std::unique_ptr<ExecutionContext>> CreateContext() const override {
-    const auto lock = delegate_->loading();
+    const MutexLock lock(delegate_->loading());
     DEPUTY_RETURN_IF_ERROR(Renew());
     InWork work(*delegate_, *worker_, kept_->content);
     DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<ExecutionContext> context, work.Done(made_->CreateContext()));
@@ -116,7 +123,7 @@ class IsolatedExecutable final : public Executable {
   }
   bool reads_shared_memory() const override { return true; }
   Result<std::vector<uint8_t>> Serialize(size_t limit) const override {
-    const auto lock = delegate_->loading();
+    const MutexLock lock(delegate_->loading());
     return made_->Serialize(limit);
   }
 
@@ -134,13 +141,14 @@ class IsolatedExecutable final : public Executable {
 
   // The claim of the same nodes.
   Status ClaimAgain(Delegate& delegate, PartitionSpec& partition) const {
-    DEPUTY_ASSIGN_OR_RETURN(const std::vector<PartitionSpec> proposed, delegate.Propose(*kept_->view));
+    DEPUTY_ASSIGN_OR_RETURN(PartitionProposer* const proposer, Offered(delegate.proposer()));
+    DEPUTY_ASSIGN_OR_RETURN(const std::vector<PartitionSpec> proposed, proposer->Propose(*kept_->view));
     partition.claim = nullptr;
     for (const PartitionSpec& claim : proposed)
       if (partition.claim == nullptr && claim.nodes == partition.nodes)
         partition.claim = claim.claim;
       else
-        delegate.ReleaseClaim(claim.claim);
+        proposer->ReleaseClaim(claim.claim);
     if (partition.claim != nullptr) return {};
     return Error(StatusCode::kDeviceLost, "its new worker process does not propose the partition '{}' again",
                  partition.name);
@@ -183,7 +191,7 @@ std::optional<FaultContent> WorkContent::Describe() const {
 }
 
 uint64_t WorkerCalls::Register(const std::shared_ptr<const WorkContent>& content) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (contents_.size() >= next_sweep_) {
     std::erase_if(contents_, [](const auto& entry) { return entry.second.expired(); });
     next_sweep_ = std::max<size_t>(64, 2 * contents_.size());
@@ -194,7 +202,7 @@ uint64_t WorkerCalls::Register(const std::shared_ptr<const WorkContent>& content
 
 void WorkerCalls::NoteLoading(const std::shared_ptr<const ModelIdentity>& model) {
   last_run.store(0, std::memory_order_relaxed);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   loaded_ = model;
 }
 
@@ -202,7 +210,7 @@ std::optional<FaultContent> WorkerCalls::Last() const {
   std::shared_ptr<const WorkContent> content;
   std::shared_ptr<const ModelIdentity> model;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const uint64_t number = last_run.load(std::memory_order_relaxed);
     if (const auto found = contents_.find(number); found != contents_.end()) content = found->second.lock();
     if (number == 0) model = loaded_.lock();
@@ -213,7 +221,7 @@ std::optional<FaultContent> WorkerCalls::Last() const {
 }
 
 Result<std::shared_ptr<const ServedDelegate>> DelegateWorker::Live() {
-  const auto loading_lock = loading();
+  const MutexLock loading_lock(loading());
   std::shared_ptr<const ServedDelegate> worker = last();
   if (worker != nullptr && !worker->has_ended()) return worker;
   if (worker != nullptr) {
@@ -225,7 +233,7 @@ Result<std::shared_ptr<const ServedDelegate>> DelegateWorker::Live() {
   const bool again = worker != nullptr;
   worker = std::make_shared<const ServedDelegate>(std::move(started));
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     worker_ = worker;
   }
   if (again) Log(LogLevel::kInfo, "{}: its worker process was started again", worker->delegate->name());
@@ -266,12 +274,12 @@ void DelegateWorker::Count(const ServedDelegate& ended, const std::optional<Faul
 }
 
 std::shared_ptr<const ServedDelegate> DelegateWorker::last() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return worker_;
 }
 
 Status DelegateWorker::SetOption(const std::string& name, const std::string& text) {
-  const auto lock = loading();
+  const MutexLock lock(loading());
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, Live());
   DEPUTY_RETURN_IF_ERROR(worker->delegate->SetOption(name, text));
   changed_options_[name] = text;
@@ -309,50 +317,61 @@ Result<std::unique_ptr<Delegate>> IsolatedDelegate::Open(DelegateWorker::Start s
 }
 
 IsolatedDelegate::IsolatedDelegate(std::shared_ptr<DelegateWorker> worker)
-    : worker_(std::move(worker)), name_(last().name()), id_(last().id()) {}
+    : worker_(std::move(worker)),
+      name_(last().name()),
+      id_(last().id()),
+      proposes_(last().proposer() != nullptr),
+      groups_(last().grouper() != nullptr),
+      estimates_(last().estimator() != nullptr),
+      has_blobs_(last().blobs() != nullptr),
+      has_operators_(last().own_operators() != nullptr),
+      has_device_(last().device_control() != nullptr) {}
 
 Status IsolatedDelegate::QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) {
-  const auto lock = worker_->loading();
+  const MutexLock lock(worker_->loading());
   const WorkContent content(&view);
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
   return InWork(*worker_, *worker, content).Done(worker->delegate->QuerySupport(view, verdicts));
 }
 
 Result<std::vector<PartitionSpec>> IsolatedDelegate::Propose(const GraphView& view) {
-  const auto lock = worker_->loading();
+  const MutexLock lock(worker_->loading());
   const WorkContent content(&view);
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
+  DEPUTY_ASSIGN_OR_RETURN(PartitionProposer* const proposer, Offered(worker->delegate->proposer()));
   InWork work(*worker_, *worker, content);
-  DEPUTY_ASSIGN_OR_RETURN(std::vector<PartitionSpec> claims, work.Done(worker->delegate->Propose(view)));
+  DEPUTY_ASSIGN_OR_RETURN(std::vector<PartitionSpec> claims, work.Done(proposer->Propose(view)));
   for (PartitionSpec& claim : claims) claim.claim = new Claim{worker, claim.claim};
   return claims;
 }
 
 void IsolatedDelegate::ReleaseClaim(void* claim) {
-  const auto lock = worker_->loading();
+  const MutexLock lock(worker_->loading());
   const std::unique_ptr<Claim> released(static_cast<Claim*>(claim));
-  released->worker->delegate->ReleaseClaim(released->claim);
+  released->worker->delegate->proposer()->ReleaseClaim(released->claim);
 }
 
 Result<std::vector<std::vector<NodeId>>> IsolatedDelegate::Groups(const GraphView& view) {
-  const auto lock = worker_->loading();
+  const MutexLock lock(worker_->loading());
   const WorkContent content(&view);
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
-  return InWork(*worker_, *worker, content).Done(worker->delegate->Groups(view));
+  DEPUTY_ASSIGN_OR_RETURN(NodeGrouper* const grouper, Offered(worker->delegate->grouper()));
+  return InWork(*worker_, *worker, content).Done(grouper->Groups(view));
 }
 
 Result<Estimate> IsolatedDelegate::EstimatePartition(const GraphView& view, const PartitionSpec& partition) {
-  const auto lock = worker_->loading();
+  const MutexLock lock(worker_->loading());
   const WorkContent content(&view, &partition);
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
+  DEPUTY_ASSIGN_OR_RETURN(PartitionEstimator* const estimator, Offered(worker->delegate->estimator()));
   DEPUTY_ASSIGN_OR_RETURN(const PartitionSpec own, WithClaimOf(partition, worker));
   InWork work(*worker_, *worker, content);
-  return work.Done(worker->delegate->EstimatePartition(view, own));
+  return work.Done(estimator->EstimatePartition(view, own));
 }
 
 Result<std::shared_ptr<const Executable>> IsolatedDelegate::Compile(const GraphView& view,
                                                                     const PartitionSpec& partition) {
-  const auto lock = worker_->loading();
+  const MutexLock lock(worker_->loading());
   const std::unique_ptr<Claim> consumed(static_cast<Claim*>(partition.claim));
   const WorkContent content(&view, &partition);
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
@@ -364,13 +383,14 @@ Result<std::shared_ptr<const Executable>> IsolatedDelegate::Compile(const GraphV
 
 Result<std::shared_ptr<const Executable>> IsolatedDelegate::Restore(const GraphView& view,
                                                                     const PartitionSpec& partition, Blob blob) {
-  const auto lock = worker_->loading();
+  const MutexLock lock(worker_->loading());
   const WorkContent content(&view, &partition);
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
+  DEPUTY_ASSIGN_OR_RETURN(BlobFormat* const blobs, Offered(worker->delegate->blobs()));
   DEPUTY_ASSIGN_OR_RETURN(const PartitionSpec own, WithClaimOf(partition, worker));
   InWork work(*worker_, *worker, content);
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> made,
-                          work.Done(worker->delegate->Restore(view, own, std::move(blob))));
+                          work.Done(blobs->Restore(view, own, std::move(blob))));
   return Kept(std::move(worker), std::move(made), view, partition);
 }
 
@@ -383,36 +403,42 @@ std::shared_ptr<const Executable> IsolatedDelegate::Kept(std::shared_ptr<const S
   return std::make_shared<const IsolatedExecutable>(worker_, std::move(worker), std::move(made), view_, partition);
 }
 
-Result<BlobMaker> IsolatedDelegate::blob_maker() const {
-  const auto lock = worker_->loading();
-  return last().blob_maker();
+Result<BlobMaker> IsolatedDelegate::blob_maker() {
+  const MutexLock lock(worker_->loading());
+  DEPUTY_ASSIGN_OR_RETURN(BlobFormat* const blobs, Offered(last().blobs()));
+  return blobs->blob_maker();
 }
 
-Status IsolatedDelegate::CheckBlob(const std::string& compatibility) const {
-  const auto lock = worker_->loading();
+Status IsolatedDelegate::CheckBlob(const std::string& compatibility) {
+  const MutexLock lock(worker_->loading());
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->Live());
-  return worker->delegate->CheckBlob(compatibility);
+  DEPUTY_ASSIGN_OR_RETURN(BlobFormat* const blobs, Offered(worker->delegate->blobs()));
+  return blobs->CheckBlob(compatibility);
 }
 
 Status IsolatedDelegate::InferOwn(InferenceContext& context) const {
   const WorkContent content;
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> worker, worker_->LiveFor(content));
-  return InWork(*worker_, *worker, content).Done(worker->delegate->InferOwn(context));
+  DEPUTY_ASSIGN_OR_RETURN(const OwnOperators* const own, Offered(worker->delegate->own_operators()));
+  return InWork(*worker_, *worker, content).Done(own->InferOwn(context));
 }
 
 std::shared_ptr<Delegate> IsolatedDelegate::custom_kernels() const {
-  if (last().custom_kernels() == nullptr) return nullptr;
+  const OwnOperators* const own = last().own_operators();
+  if (own == nullptr || own->custom_kernels() == nullptr) return nullptr;
   Result<std::unique_ptr<Delegate>> kernels = Open([worker = worker_]() -> Result<ServedDelegate> {
     DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const ServedDelegate> live, worker->Live());
-    return ServedDelegate{live->delegate->custom_kernels(), live->has_ended, live->own_fault, live->calls,
-                          live->fault_limits};
+    DEPUTY_ASSIGN_OR_RETURN(const OwnOperators* const live_own, Offered(live->delegate->own_operators()));
+    DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<Delegate> served, Offered(live_own->custom_kernels()));
+    return ServedDelegate{std::move(served), live->has_ended, live->own_fault, live->calls, live->fault_limits};
   });
   return kernels.ok() ? std::shared_ptr<Delegate>(std::move(kernels).value()) : nullptr;
 }
 
 Result<DeviceState> IsolatedDelegate::device_state() const {
   const std::shared_ptr<const ServedDelegate> worker = worker_->last();
-  return worker->delegate->device_state();
+  DEPUTY_ASSIGN_OR_RETURN(const DeviceControl* const control, Offered(worker->delegate->device_control()));
+  return control->device_state();
 }
 
 std::vector<std::pair<std::string, std::string>> IsolatedDelegate::options() const {

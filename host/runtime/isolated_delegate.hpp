@@ -7,12 +7,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "delegate/delegate.hpp"
 #include "delegate/factory.hpp"
 #include "isolation/serve.hpp"
@@ -54,11 +54,11 @@ class WorkerCalls {
   std::atomic<uint64_t> last_run{0};    // number of a content
 
  private:
-  mutable std::mutex mutex_;
-  std::map<uint64_t, std::weak_ptr<const WorkContent>> contents_;
-  std::weak_ptr<const ModelIdentity> loaded_;  // of the last call that loaded
-  uint64_t last_number_ = 0;
-  size_t next_sweep_ = 64;  // entries, after which those of ended contents are removed
+  mutable Mutex mutex_;
+  std::map<uint64_t, std::weak_ptr<const WorkContent>> contents_ DEPUTY_GUARDED_BY(mutex_);
+  std::weak_ptr<const ModelIdentity> loaded_ DEPUTY_GUARDED_BY(mutex_);  // of the last call that loaded
+  uint64_t last_number_ DEPUTY_GUARDED_BY(mutex_) = 0;
+  size_t next_sweep_ DEPUTY_GUARDED_BY(mutex_) = 64;  // entries, after which those of ended contents are removed
 };
 
 // A delegate in a process that may end.
@@ -90,7 +90,7 @@ class DelegateWorker {
   void CountFault(const ServedDelegate& ended, const WorkContent& content, bool kept);
   // The last worker, alive or not; null before the first.
   std::shared_ptr<const ServedDelegate> last() const;
-  std::unique_lock<std::recursive_mutex> loading() const { return std::unique_lock(loading_); }
+  RecursiveMutex& loading() const DEPUTY_RETURNS(loading_) { return loading_; }
   // Changes an option of this worker and of those to come.
   Status SetOption(const std::string& name, const std::string& text);
 
@@ -101,13 +101,20 @@ class DelegateWorker {
 
   const Start start_;
   PluginFaults faults_;
-  mutable std::recursive_mutex loading_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<const ServedDelegate> worker_;
-  std::map<std::string, std::string> changed_options_;
+  mutable RecursiveMutex loading_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const ServedDelegate> worker_ DEPUTY_GUARDED_BY(mutex_);
+  std::map<std::string, std::string> changed_options_ DEPUTY_GUARDED_BY(loading_);
 };
 
-class IsolatedDelegate final : public Delegate {
+// It has the facets of the first worker's delegate. Where that of a later one lacks one of them, its functions fail.
+class IsolatedDelegate final : public Delegate,
+                               private PartitionProposer,
+                               private NodeGrouper,
+                               private PartitionEstimator,
+                               private BlobFormat,
+                               private OwnOperators,
+                               private DeviceControl {
  public:
   // Opens a delegate of the file in a worker process with these options; again whenever that process has ended. The
   // texts of `request` are copied, all that it points to must outlive the delegate.
@@ -117,34 +124,37 @@ class IsolatedDelegate final : public Delegate {
 
   const std::string& name() const override { return name_; }
   const std::string& id() const override { return id_; }
-  bool takes_dynamic_shapes() const override { return last().takes_dynamic_shapes(); }
+  DelegateTraits traits() const override { return last().traits(); }
   uint32_t newest_definition(std::string_view domain) const override { return last().newest_definition(domain); }
-  bool proposes() const override { return last().proposes(); }
-  bool groups() const override { return last().groups(); }
-  bool estimates() const override { return last().estimates(); }
-  bool keeps_partitions() const override { return last().keeps_partitions(); }
-  bool overlaps() const override { return last().overlaps(); }
-  bool runs_custom_operators_only() const override { return last().runs_custom_operators_only(); }
   DelegateIdentity identity() const override { return last().identity(); }
 
   Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) override;
-  Result<std::vector<PartitionSpec>> Propose(const GraphView& view) override;
-  void ReleaseClaim(void* claim) override;
-  Result<std::vector<std::vector<NodeId>>> Groups(const GraphView& view) override;
-  Result<Estimate> EstimatePartition(const GraphView& view, const PartitionSpec& partition) override;
   Result<std::shared_ptr<const Executable>> Compile(const GraphView& view, const PartitionSpec& partition) override;
-  Result<BlobMaker> blob_maker() const override;
-  Status CheckBlob(const std::string& compatibility) const override;
-  Result<std::shared_ptr<const Executable>> Restore(const GraphView& view, const PartitionSpec& partition,
-                                                    Blob blob) override;
-  Status InferOwn(InferenceContext& context) const override;
-  std::shared_ptr<Delegate> custom_kernels() const override;
-  Result<DeviceState> device_state() const override;
+
+  PartitionProposer* proposer() override { return proposes_ ? this : nullptr; }
+  NodeGrouper* grouper() override { return groups_ ? this : nullptr; }
+  PartitionEstimator* estimator() override { return estimates_ ? this : nullptr; }
+  BlobFormat* blobs() override { return has_blobs_ ? this : nullptr; }
+  const OwnOperators* own_operators() const override { return has_operators_ ? this : nullptr; }
+  const DeviceControl* device_control() const override { return has_device_ ? this : nullptr; }
+
   std::vector<std::pair<std::string, std::string>> options() const override;
   Status SetOption(const std::string& name, const std::string& text) override { return worker_->SetOption(name, text); }
 
  private:
   explicit IsolatedDelegate(std::shared_ptr<DelegateWorker> worker);
+  Result<std::vector<PartitionSpec>> Propose(const GraphView& view) override;
+  void ReleaseClaim(void* claim) override;
+  Result<std::vector<std::vector<NodeId>>> Groups(const GraphView& view) override;
+  Result<Estimate> EstimatePartition(const GraphView& view, const PartitionSpec& partition) override;
+  Result<BlobMaker> blob_maker() override;
+  Status CheckBlob(const std::string& compatibility) override;
+  Result<std::shared_ptr<const Executable>> Restore(const GraphView& view, const PartitionSpec& partition,
+                                                    Blob blob) override;
+  Status InferOwn(InferenceContext& context) const override;
+  std::shared_ptr<Delegate> custom_kernels() const override;
+  Result<DeviceState> device_state() const override;
+
   Delegate& last() const { return *worker_->last()->delegate; }
   // An executable that is compiled again, for the worker that made it.
   std::shared_ptr<const Executable> Kept(std::shared_ptr<const ServedDelegate> worker,
@@ -153,6 +163,7 @@ class IsolatedDelegate final : public Delegate {
 
   const std::shared_ptr<DelegateWorker> worker_;
   const std::string name_, id_;
+  const bool proposes_, groups_, estimates_, has_blobs_, has_operators_, has_device_;
   std::shared_ptr<const GraphView> view_;  // of the last executable, for those after it
 };
 

@@ -27,19 +27,19 @@ CostTable Find(const Digest& key, const Engine& engine) {
 std::shared_ptr<const CostTable> RestoreCosts(const Engine& engine) {
   auto table = std::make_shared<CostTable>();
   if (engine.store == nullptr) return table;
-  for (const std::optional<Digest>& identity : engine.identities)
-    if (identity) table->Add(Find(KeyOf(*identity, engine), engine));
+  for (const HostedDelegate& hosted : engine.delegates)
+    if (hosted.identity) table->Add(Find(KeyOf(*hosted.identity, engine), engine));
   return table;
 }
 
 void KeepCosts(const CostTable& measured, const Engine& engine) {
   if (engine.store == nullptr) return;
-  for (size_t d = 0; d < engine.delegates.size(); ++d) {
-    if (!engine.identities[d]) continue;
-    const std::string name = CostKeyOf(*engine.delegates[d]);
+  for (const HostedDelegate& hosted : engine.delegates) {
+    if (!hosted.identity) continue;
+    const std::string name = CostKeyOf(*hosted);
     CostTable costs = measured.Of(name);
     if (costs.empty()) continue;
-    const Digest key = KeyOf(*engine.identities[d], engine);
+    const Digest key = KeyOf(*hosted.identity, engine);
     costs.Add(Find(key, engine));
     const std::string text = costs.ToText();
     engine.store->Save(EntryKind::kCosts, key, name.substr(0, 200),

@@ -8,7 +8,7 @@ thread_local const std::shared_ptr<const ModelIdentity>* current_model = nullptr
 }  // namespace
 
 Digest ModelIdentity::digest() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!digest_) digest_ = make_();
   return *digest_;
 }

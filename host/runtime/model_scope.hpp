@@ -4,12 +4,12 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/digest.hpp"
+#include "base/mutex.hpp"
 
 namespace deputy::host {
 
@@ -25,8 +25,8 @@ class ModelIdentity {
  private:
   const std::string name_;
   const std::function<Digest()> make_;
-  mutable std::mutex mutex_;
-  mutable std::optional<Digest> digest_;
+  mutable Mutex mutex_;
+  mutable std::optional<Digest> digest_ DEPUTY_GUARDED_BY(mutex_);
 };
 
 class ModelScope {

@@ -55,11 +55,11 @@ PluginFaults::PluginFaults(FaultHandling handling) : handling_(std::move(handlin
 
 void PluginFaults::Count(const std::string& fault, const std::optional<FaultContent>& content, bool alone, bool kept,
                          FaultLimits limits) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!given_up_.empty()) return;
   const auto now = std::chrono::system_clock::now();
   if (!kept) limits.Add(FaultLimits::kDeadline, 0);  // for this process alone
-  const auto add = [&](const FaultContent& subject, uint32_t count, uint32_t on_its_own) {
+  const auto add = [&](const FaultContent& subject, uint32_t count, uint32_t on_its_own) DEPUTY_REQUIRES(mutex_) {
     const FaultRecord record{subject, count, on_its_own, fault, now, limits};
     std::optional<std::vector<FaultRecord>> all = kept && handling_.keep ? handling_.keep(record) : std::nullopt;
     if (all)
@@ -111,7 +111,7 @@ void PluginFaults::Judge(const std::string& fault) {
 }
 
 Status PluginFaults::Check(const FaultContent& content) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto refusal = [](const FaultRecord& record, const std::string& what, const char* how_often) {
     return Error(StatusCode::kPlugin, "its worker process {} with {} before, {}", record.text, what, how_often)
         .Advise("'deputy quarantine ls' lists what is kept away from plugins, 'clear' releases it");
@@ -128,7 +128,7 @@ Status PluginFaults::Check(const FaultContent& content) const {
 }
 
 Status PluginFaults::given_up() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return given_up_.empty() ? Status() : Error(StatusCode::kUnavailable, "{}", given_up_);
 }
 

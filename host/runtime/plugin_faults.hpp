@@ -7,13 +7,13 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/digest.hpp"
 #include "base/fault_limits.hpp"
+#include "base/mutex.hpp"
 #include "base/status.hpp"
 
 namespace deputy::host {
@@ -79,12 +79,12 @@ class PluginFaults {
   Status given_up() const;
 
  private:
-  void Judge(const std::string& fault);  // under mutex_
+  void Judge(const std::string& fault) DEPUTY_REQUIRES(mutex_);
 
   const FaultHandling handling_;
-  mutable std::mutex mutex_;
-  std::vector<FaultRecord> records_;
-  std::string given_up_;
+  mutable Mutex mutex_;
+  std::vector<FaultRecord> records_ DEPUTY_GUARDED_BY(mutex_);
+  std::string given_up_ DEPUTY_GUARDED_BY(mutex_);
   std::atomic<bool> keeps_any_away_{false};
 };
 

@@ -34,7 +34,7 @@ class Reporter {
       }
       DelegateReport& delegate = report_.delegates[placed.delegate];
       // The nodes of the CPU are steps of their own and count as one partition, here as in the summary.
-      const bool is_cpu = placed.delegate + 1 == report_.delegates.size();
+      const bool is_cpu = IsCpu(engine_.delegates, placed.delegate);
       delegate.partitions = is_cpu ? 1 : delegate.partitions + 1;
       delegate.nodes += placed.spec.nodes.size();
       uint64_t multiply_adds = 0;
@@ -97,7 +97,7 @@ class Reporter {
     for (size_t d = 0; d < engine_.delegates.size(); ++d) {
       if (d == placed.delegate) continue;
       const Verdict& why = plan.placement.verdicts[d][id];
-      if (engine_.delegates[d]->runs_custom_operators_only() && why.reason != Reason::kSupported) continue;
+      if (engine_.delegates[d]->traits().runs_custom_operators_only && why.reason != Reason::kSupported) continue;
       report.refusals.push_back({engine_.delegates[d]->name(), std::string(host::NameOf(why.reason)), why.detail});
     }
     report_.nodes.push_back(std::move(report));
@@ -116,7 +116,7 @@ PlacementReport ReportOf(const Plan& plan, const Engine& engine, bool lists, Pla
   report.delegates = ReportDelegates(engine);
   Reporter(engine, report, lists, nodes).Add(plan, "");
   for (size_t d = engine.delegates.size(); d-- > 0;)
-    if (engine.delegates[d]->runs_custom_operators_only() && report.delegates[d].nodes == 0)
+    if (engine.delegates[d]->traits().runs_custom_operators_only && report.delegates[d].nodes == 0)
       report.delegates.erase(report.delegates.begin() + static_cast<ptrdiff_t>(d));
   return report;
 }
@@ -125,13 +125,13 @@ PlacementReport ReportOf(const Plan& plan, const Engine& engine, bool lists, Pla
 
 std::vector<DelegateReport> ReportDelegates(const Engine& engine) {
   std::vector<DelegateReport> reports;
-  for (size_t d = 0; d < engine.delegates.size(); ++d) {
+  for (const HostedDelegate& hosted : engine.delegates) {
     DelegateReport delegate;
-    delegate.name = engine.delegates[d]->name();
-    delegate.id = engine.delegates[d]->id();
-    delegate.plugin = engine.plugin_files[d];
-    delegate.options = engine.delegates[d]->options();
-    if (const Result<DeviceState> state = engine.delegates[d]->device_state(); state.ok()) {
+    delegate.name = hosted->name();
+    delegate.id = hosted->id();
+    delegate.plugin = hosted.plugin_file;
+    delegate.options = hosted->options();
+    if (const std::optional<DeviceState> state = StateOf(*hosted)) {
       delegate.has_device = true;
       delegate.device = {
           state->device_name,          state->level_requested, state->level_granted, state->frequency_requested_hz,

@@ -347,9 +347,8 @@ void Session::State::CountTime(uint64_t total_ns) {
 
 std::vector<uint64_t> Session::State::BusyTimes() const {
   std::vector<uint64_t> times;
-  for (const std::shared_ptr<host::Delegate>& delegate : model->engine->delegates) {
-    const Result<host::DeviceState> state = delegate->device_state();
-    times.push_back(state.ok() ? state->busy_ns : 0);
+  for (const host::HostedDelegate& delegate : model->engine->delegates) {
+    times.push_back(host::StateOf(*delegate).value_or(host::DeviceState()).busy_ns);
   }
   return times;
 }
@@ -522,7 +521,7 @@ Result<ModelTraits> Session::Traits() const {
   });
   const host::Engine& engine = *state_->model->engine;
   for (const host::PlacedPartition& partition : state_->execution->plan().placement.partitions)
-    traits.AddPrecision(engine.tolerances[partition.delegate].computes_in);
+    traits.AddPrecision(engine.delegates[partition.delegate].tolerances.computes_in);
   return traits;
 }
 

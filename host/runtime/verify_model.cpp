@@ -54,7 +54,7 @@ class Collector final : public StepFallback {
                                 .Verify(run, ToleranceOf(placed.delegate), token, !options_.folder.empty()));
     PartitionVerification report;
     report.delegate = run.plan.delegate_names[placed.delegate];
-    report.plugin = engine_.plugin_files[placed.delegate];
+    report.plugin = engine_.delegates[placed.delegate].plugin_file;
     report.partition = placed.spec.name;
     for (const NodeId node : placed.spec.nodes) {
       report.nodes.push_back(NodeName(*run.plan.graph, node));
@@ -83,7 +83,7 @@ class Collector final : public StepFallback {
  private:
   // The tolerances of the configuration, where none are given.
   ToleranceSettings ToleranceOf(size_t delegate) const {
-    ToleranceSettings tolerance = engine_.tolerances[delegate];
+    ToleranceSettings tolerance = engine_.delegates[delegate].tolerances;
     const ToleranceSettings& given = options_.tolerance;
     if (given.rtol) tolerance.rtol = given.rtol;
     if (given.atol) tolerance.atol = given.atol;
@@ -133,20 +133,21 @@ Result<std::shared_ptr<const Plan>> PlanWith(size_t delegate, const std::shared_
   PlacementOptions options = engine.placement;
   options.policy = std::make_shared<PriorityPolicy>();
   options.cpu_fallback = true;
-  for (size_t d = 0; d + 1 < engine.delegates.size(); ++d) {
-    if (d == delegate || engine.delegates[d]->runs_custom_operators_only()) continue;
+  for (size_t d = 0; d < CpuOf(engine.delegates); ++d) {
+    if (d == delegate || engine.delegates[d]->traits().runs_custom_operators_only) continue;
     ForEachNode(*graph, [&](const Graph& where, NodeId id, uint32_t) {
       options.refused[{&where, d, id}] = {Reason::kDeniedByRule, "another delegate is verified"};
     });
     std::erase_if(options.rules, [&](const NodeRule& rule) { return rule.to == engine.delegates[d]->name(); });
   }
-  std::vector<std::shared_ptr<DelegateHealth>> health(engine.delegates.size());
   RunHandling handling;
   handling.falls_back = false;
   handling.every = 1;
-  health[delegate] = std::make_shared<DelegateHealth>(handling);
-  return MakePlan(graph, engine.delegates, std::move(options),
-                  {engine.store.get(), nullptr, health, {}, CompileReporter(engine, name)});
+  std::vector<HostedDelegate> verified = engine.delegates;
+  for (HostedDelegate& hosted : verified) hosted.health = nullptr;
+  verified[delegate].health = std::make_shared<DelegateHealth>(handling);
+  return MakePlan(graph, verified, std::move(options),
+                  {engine.store.get(), nullptr, {}, CompileReporter(engine, name)});
 }
 
 }  // namespace
@@ -179,8 +180,8 @@ Result<std::vector<PartitionVerification>> Model::Verify(const std::vector<Tenso
   // The limits are those of a session, for each delegate anew.
   const host::SessionLimits& limits = engine.limits;
   host::Collector collector(engine, state_->fallback->mutex, options);
-  for (size_t d = 0; d + 1 < engine.delegates.size(); ++d) {
-    if (engine.delegates[d]->runs_custom_operators_only()) continue;
+  for (size_t d = 0; d < host::CpuOf(engine.delegates); ++d) {
+    if (engine.delegates[d]->traits().runs_custom_operators_only) continue;
     std::shared_ptr<host::MemoryBudget> budget;
     if (limits.memory_bytes != 0) budget = std::make_shared<host::MemoryBudget>(limits.memory_bytes);
     host::LoopSteps loop_steps{limits.loop_steps == 0 ? UINT64_MAX : limits.loop_steps};

@@ -130,7 +130,7 @@ class Verifier::StepVerification {
     return executions;
   }
   Result<std::unique_ptr<Execution>> ExecutionOnCpu(Graph graph) {
-    DEPUTY_ASSIGN_OR_RETURN(auto executions, ExecutionsOf(std::move(graph), delegates_.size() - 1));
+    DEPUTY_ASSIGN_OR_RETURN(auto executions, ExecutionsOf(std::move(graph), CpuOf(delegates_)));
     return std::move(executions[0]);
   }
 
@@ -321,7 +321,7 @@ class Verifier::StepVerification {
     return evidence.ok() ? std::move(evidence).value() : std::vector<Evidence>();
   }
 
-  const std::span<const std::shared_ptr<Delegate>> delegates_;
+  const Delegates delegates_;
   Mutex& model_mutex_;
   const StepRun& run_;
   const Graph& graph_;

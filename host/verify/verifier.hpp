@@ -48,8 +48,7 @@ Status TakeExpected(const StepRun& run, const Verification& found);
 class Verifier {
  public:
   // `model_mutex` guards the plans of StepHealth. Both must outlive the verifier.
-  Verifier(std::span<const std::shared_ptr<Delegate>> delegates, Mutex& model_mutex)
-      : delegates_(delegates), model_mutex_(model_mutex) {}
+  Verifier(Delegates delegates, Mutex& model_mutex) : delegates_(delegates), model_mutex_(model_mutex) {}
 
   // Inputs that the delegate has changed are restored. A deadline does not end a verification, which would otherwise
   // begin again in every run; the only error is that of a cancelled run. `with_parts` fills the parts. [any-thread]
@@ -59,7 +58,7 @@ class Verifier {
  private:
   class StepVerification;
 
-  const std::span<const std::shared_ptr<Delegate>> delegates_;
+  const Delegates delegates_;
   Mutex& model_mutex_;
 };
 

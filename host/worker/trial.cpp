@@ -53,14 +53,14 @@ Graph CommonNodes() {
 // The first partition that the delegate wants; without nodes if there is none.
 PartitionSpec FirstPartition(Delegate& delegate, const Graph& graph, const GraphView& view) {
   PartitionSpec first;
-  if (delegate.proposes()) {
-    Result<std::vector<PartitionSpec>> proposed = delegate.Propose(view);
+  if (PartitionProposer* const proposer = delegate.proposer()) {
+    Result<std::vector<PartitionSpec>> proposed = proposer->Propose(view);
     if (!proposed.ok()) return first;
     for (PartitionSpec& spec : *proposed) {
       if (first.nodes.empty())
         first = std::move(spec);
       else
-        delegate.ReleaseClaim(spec.claim);
+        proposer->ReleaseClaim(spec.claim);
     }
   } else {
     std::vector<Verdict> verdicts(graph.nodes.size());

@@ -10,11 +10,9 @@ namespace deputy::host::benchmarks {
 namespace {
 
 Result<std::unique_ptr<Execution>> Prepare(size_t length) {
-  const std::vector<std::shared_ptr<Delegate>> delegates = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
-  PlacementOptions options;
-  options.delegates.resize(delegates.size());
+  const std::vector<HostedDelegate> delegates = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan,
-                          MakePlan(std::make_shared<Graph>(ChainGraph(length)), delegates, options));
+                          MakePlan(std::make_shared<Graph>(ChainGraph(length)), delegates, {}));
   return Execution::Create(std::move(plan));
 }
 

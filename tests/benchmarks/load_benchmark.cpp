@@ -12,6 +12,7 @@
 #include "picky_delegate.hpp"
 #include "plan/arena.hpp"
 #include "plan/make_plan.hpp"
+#include "support/borrowed_delegate.hpp"
 #include "unit/import/model_builder.hpp"
 
 namespace deputy::host::benchmarks {
@@ -59,12 +60,10 @@ void PlaceWith(benchmark::State& state, const std::vector<OpKind>& kinds) {
   const Graph graph = ChainGraph(static_cast<size_t>(state.range(0)));
   PickyDelegate picky("picky", kinds);
   const std::shared_ptr<Delegate> cpu = MakeCpuDelegate(std::make_shared<ThreadPool>(1));
-  Delegate* const delegates[] = {&picky, cpu.get()};
-  PlacementOptions options;
-  options.delegates.resize(2);
+  const HostedDelegate delegates[] = {Borrowed(picky), cpu};
   for (auto _ : state) {
     SupportMatrix support;
-    Result<Placement> placement = Place(graph, delegates, options, support);
+    Result<Placement> placement = Place(graph, delegates, {}, support);
     if (!placement.ok()) return state.SkipWithError(placement.status().ToString().c_str());
   }
   Finish(state);
@@ -77,11 +76,9 @@ void PlaceAlternating(benchmark::State& state) { PlaceWith(state, {OpKind::kRelu
 // Placement, kernels, memory.
 void PlanAll(benchmark::State& state) {
   const auto graph = std::make_shared<const Graph>(ChainGraph(static_cast<size_t>(state.range(0))));
-  const std::vector<std::shared_ptr<Delegate>> delegates = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
-  PlacementOptions options;
-  options.delegates.resize(1);
+  const std::vector<HostedDelegate> delegates = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
   for (auto _ : state) {
-    const auto plan = MakePlan(graph, delegates, options);
+    const auto plan = MakePlan(graph, delegates, {});
     if (!plan.ok()) return state.SkipWithError(plan.status().ToString().c_str());
   }
   Finish(state);
@@ -93,11 +90,9 @@ Status LoadOnce(const std::string& bytes) {
   PassOptions passes;
   passes.evaluator = MakeCpuEvaluator();
   DEPUTY_RETURN_IF_ERROR(RunPasses(graph, passes));
-  const std::vector<std::shared_ptr<Delegate>> delegates = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
-  PlacementOptions options;
-  options.delegates.resize(1);
+  const std::vector<HostedDelegate> delegates = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan,
-                          MakePlan(std::make_shared<const Graph>(std::move(graph)), delegates, options));
+                          MakePlan(std::make_shared<const Graph>(std::move(graph)), delegates, {}));
   return Execution::Create(std::move(plan)).status();
 }
 

@@ -80,12 +80,10 @@ Status Measure(benchmark::State& state, const Case& one) {
   graph.outputs = writes;
   graph.nodes = {MakeNode(one.node, std::move(reads), writes, one.name)};
   DEPUTY_RETURN_IF_ERROR(InferGraph(graph, {}));
-  const std::vector<std::shared_ptr<Delegate>> delegates = {
+  const std::vector<HostedDelegate> delegates = {
       MakeCpuDelegate(std::make_shared<ThreadPool>(static_cast<uint32_t>(state.range(0))))};
-  PlacementOptions options;
-  options.delegates.resize(1);
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const Plan> plan,
-                          MakePlan(std::make_shared<Graph>(std::move(graph)), delegates, options));
+                          MakePlan(std::make_shared<Graph>(std::move(graph)), delegates, {}));
   DEPUTY_ASSIGN_OR_RETURN(const std::unique_ptr<Execution> execution, Execution::Create(plan));
   for (size_t i = 0; i < inputs.size(); ++i) execution->Bind(plan->graph->inputs[i], inputs[i].mutable_data());
   for (const ValueId id : plan->graph->outputs) {

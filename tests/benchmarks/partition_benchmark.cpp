@@ -9,6 +9,7 @@
 #include "partition/cost_policy.hpp"
 #include "partition/placer.hpp"
 #include "picky_delegate.hpp"
+#include "support/borrowed_delegate.hpp"
 
 namespace deputy::host::benchmarks {
 namespace {
@@ -90,9 +91,8 @@ void PlaceOnThree(benchmark::State& state, const Graph& graph, std::shared_ptr<c
       second("second", {OpKind::kAdd, OpKind::kMul, OpKind::kSigmoid}),
       third("third", {OpKind::kSigmoid, OpKind::kTanh, OpKind::kSub, OpKind::kMul});
   const std::shared_ptr<Delegate> cpu = MakeCpuDelegate(std::make_shared<ThreadPool>(1));
-  Delegate* const delegates[] = {&first, &second, &third, cpu.get()};
+  const HostedDelegate delegates[] = {Borrowed(first), Borrowed(second), Borrowed(third), cpu};
   PlacementOptions options;
-  options.delegates.resize(4);
   options.policy = std::move(policy);
   size_t partitions = 0;
   for (auto _ : state) {

@@ -16,7 +16,7 @@ class PickyDelegate final : public Delegate {
 
   const std::string& name() const override { return name_; }
   const std::string& id() const override { return name_; }
-  bool takes_dynamic_shapes() const override { return true; }
+  DelegateTraits traits() const override { return {.takes_dynamic_shapes = true}; }
   Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) override {
     for (NodeId id = 0; id < view.graph->nodes.size(); ++id) {
       const bool taken = std::find(kinds_.begin(), kinds_.end(), view.graph->nodes[id].kind()) != kinds_.end();

@@ -46,11 +46,9 @@ void Sizes(benchmark::internal::Benchmark* benchmark) {
 void ManyOutputsKernels(benchmark::State& state) {
   const auto width = static_cast<size_t>(state.range(0));
   const int64_t elements = state.range(1);
-  const std::vector<std::shared_ptr<Delegate>> delegates = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
-  PlacementOptions options;
-  options.delegates.resize(delegates.size());
+  const std::vector<HostedDelegate> delegates = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
   Result<std::shared_ptr<const Plan>> plan =
-      MakePlan(std::make_shared<Graph>(ParallelGraph(width, elements)), delegates, options);
+      MakePlan(std::make_shared<Graph>(ParallelGraph(width, elements)), delegates, {});
   if (!plan.ok()) return state.SkipWithError(plan.status().ToString().c_str());
   Result<std::unique_ptr<Execution>> execution = Execution::Create(std::move(plan).value());
   if (!execution.ok()) return state.SkipWithError(execution.status().ToString().c_str());

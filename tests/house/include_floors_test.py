@@ -79,6 +79,7 @@ TESTS = "tests"
 # The vocabulary: value types that every host folder shares. The rest of host/include is for those whose row names it.
 VALUE_HEADERS = {
     "deputy/status.hpp", "deputy/dtype.hpp", "deputy/storage.hpp", "deputy/tensor.hpp", "deputy/model_value.hpp",
+    "deputy/tolerance.hpp",
 }  # fmt: skip
 
 # Folders below host/ that hold no code.

@@ -15,7 +15,12 @@
 
 namespace deputy::host {
 
-class TestDelegate final : public Delegate {
+class TestDelegate final : public Delegate,
+                           private PartitionProposer,
+                           private NodeGrouper,
+                           private PartitionEstimator,
+                           private NodeFuser,
+                           private BlobFormat {
  public:
   // `ops` is the set of operators that are supported; "*" stands for all.
   TestDelegate(std::string name, std::set<std::string> ops, bool one_node = false)
@@ -40,12 +45,18 @@ class TestDelegate final : public Delegate {
 
   const std::string& name() const override { return name_; }
   const std::string& id() const override { return name_; }
-  bool takes_dynamic_shapes() const override { return dynamic_shapes; }
+  DelegateTraits traits() const override {
+    return {.takes_dynamic_shapes = dynamic_shapes,
+            .one_node_partitions = one_node_,
+            .keeps_partitions = keeps,
+            .overlaps = overlap};
+  }
   uint32_t newest_definition(std::string_view) const override { return newest; }
-  bool keeps_partitions() const override { return keeps; }
-  bool overlaps() const override { return overlap; }
-  bool one_node_partitions() const override { return one_node_; }
-  bool proposes() const override { return !claims.empty(); }
+  PartitionProposer* proposer() override { return claims.empty() ? nullptr : this; }
+  NodeGrouper* grouper() override { return group_list.empty() ? nullptr : this; }
+  PartitionEstimator* estimator() override { return estimate ? this : nullptr; }
+  NodeFuser* fuser() override { return fuse ? this : nullptr; }
+  BlobFormat* blobs() override { return this; }
 
   Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) override {
     ++queries;
@@ -71,12 +82,10 @@ class TestDelegate final : public Delegate {
     return specs;
   }
   void ReleaseClaim(void*) override { --open_claims; }
-  bool groups() const override { return !group_list.empty(); }
   Result<std::vector<std::vector<NodeId>>> Groups(const GraphView&) override {
     ++group_queries;
     return group_list;
   }
-  bool estimates() const override { return static_cast<bool>(estimate); }
   Result<Estimate> EstimatePartition(const GraphView&, const PartitionSpec& partition) override {
     estimated.push_back(partition.nodes);
     return estimate(partition);
@@ -87,17 +96,14 @@ class TestDelegate final : public Delegate {
     return std::shared_ptr<const Executable>(std::make_shared<Made>(*this));
   }
 
-  std::vector<FusedNode> Fuse(const GraphView& view) override {
-    if (!fuse) return {};
-    return fuse(view);
-  }
+  std::vector<FusedNode> Fuse(const GraphView& view) override { return fuse(view); }
 
   Status SetOption(const std::string& name, const std::string& text) override {
     options_set.push_back(name + "=" + text);
     return {};
   }
-  Result<BlobMaker> blob_maker() const override { return maker; }
-  Status CheckBlob(const std::string& compatibility) const override {
+  Result<BlobMaker> blob_maker() override { return maker; }
+  Status CheckBlob(const std::string& compatibility) override {
     if (compatibility == maker.compatibility) return {};
     return Status(StatusCode::kIncompatible, "made for '" + compatibility + "'");
   }

@@ -78,9 +78,8 @@ DelegateIdentity DelegateProxy::identity() const {
   return identity;
 }
 
-Result<BlobMaker> DelegateProxy::blob_maker() const {
+Result<BlobMaker> DelegateProxy::blob_maker() {
   const deputy_ext_blob* blobs = opened_->blob();
-  if (blobs == nullptr) return Delegate::blob_maker();
   std::array<char, kMaxCompatibility> buffer{};
   uint64_t size = 0;
   DEPUTY_RETURN_IF_ERROR(opened_->CallLoading("compatibility", nullptr, [&] {
@@ -93,9 +92,8 @@ Result<BlobMaker> DelegateProxy::blob_maker() const {
   return BlobMaker{identity(), compatibility.text};
 }
 
-Status DelegateProxy::CheckBlob(const std::string& compatibility) const {
+Status DelegateProxy::CheckBlob(const std::string& compatibility) {
   const deputy_ext_blob* blobs = opened_->blob();
-  if (blobs == nullptr) return Delegate::CheckBlob(compatibility);
   if (blobs->check == nullptr) {
     DEPUTY_ASSIGN_OR_RETURN(const BlobMaker maker, blob_maker());
     if (maker.compatibility == compatibility) return {};
@@ -111,7 +109,6 @@ Status DelegateProxy::CheckBlob(const std::string& compatibility) const {
 Result<std::shared_ptr<const Executable>> DelegateProxy::Restore(const GraphView& view, const PartitionSpec& partition,
                                                                  Blob blob) {
   const deputy_ext_blob* blobs = opened_->blob();
-  if (blobs == nullptr) return Delegate::Restore(view, partition, std::move(blob));
   auto graph = std::make_shared<const deputy_graph>(GraphForm::Of(view), opened_->handle_tracker(),
                                                     opened_->streams_constants());
   auto lent = std::make_shared<LentBlob>();

@@ -115,9 +115,7 @@ class OwnKernels final : public Delegate {
 
   const std::string& name() const override { return name_; }
   const std::string& id() const override { return id_; }
-  bool takes_dynamic_shapes() const override { return false; }
-  bool runs_custom_operators_only() const override { return true; }
-  bool one_node_partitions() const override { return true; }
+  DelegateTraits traits() const override { return {.one_node_partitions = true, .runs_custom_operators_only = true}; }
 
   Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) override {
     verdicts.assign(view.graph->nodes.size(), Verdict());

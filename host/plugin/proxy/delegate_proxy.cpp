@@ -48,8 +48,11 @@ DelegateProxy::~DelegateProxy() {
   for (const auto& [claim, shown] : claims_) CallRelease(claim);
 }
 
-bool DelegateProxy::takes_dynamic_shapes() const {
-  return (opened_->table().flags & DEPUTY_DELEGATE_DYNAMIC_SHAPES) != 0;
+DelegateTraits DelegateProxy::traits() const {
+  DelegateTraits traits;
+  traits.takes_dynamic_shapes = (opened_->table().flags & DEPUTY_DELEGATE_DYNAMIC_SHAPES) != 0;
+  traits.keeps_partitions = opened_->resize() != nullptr;
+  return traits;
 }
 
 uint32_t DelegateProxy::newest_definition(std::string_view domain) const {
@@ -72,7 +75,6 @@ Status DelegateProxy::QuerySupport(const GraphView& view, std::vector<Verdict>& 
 }
 
 Result<std::vector<PartitionSpec>> DelegateProxy::Propose(const GraphView& view) {
-  if (propose_ == nullptr) return std::vector<PartitionSpec>();
   const auto graph = std::make_shared<const deputy_graph>(GraphForm::Of(view), opened_->handle_tracker(),
                                                           opened_->streams_constants());
   const MutexLock lock(claims_mutex_);
@@ -123,7 +125,6 @@ void DelegateProxy::CallRelease(void* claim) {
 }
 
 Result<std::vector<std::vector<NodeId>>> DelegateProxy::Groups(const GraphView& view) {
-  if (groups_ == nullptr) return Delegate::Groups(view);
   const deputy_graph graph(view, opened_->handle_tracker(), opened_->streams_constants());
   GroupCollector collector(view);
   const deputy_group_sink sink = SinkOf(collector);
@@ -135,7 +136,6 @@ Result<std::vector<std::vector<NodeId>>> DelegateProxy::Groups(const GraphView& 
 }
 
 Result<Estimate> DelegateProxy::EstimatePartition(const GraphView& view, const PartitionSpec& partition) {
-  if (estimate_ == nullptr) return Delegate::EstimatePartition(view, partition);
   const deputy_graph graph(GraphForm::Of(view), opened_->handle_tracker(), opened_->streams_constants());
   const deputy_partition form = FormOf(graph, partition);
   EstimateCollector collector(view, partition.nodes);
@@ -167,7 +167,6 @@ Result<std::shared_ptr<const Executable>> DelegateProxy::Compile(const GraphView
 }
 
 Result<DeviceState> DelegateProxy::device_state() const {
-  if (device_control_ == nullptr) return Delegate::device_state();
   deputy_device_state raw{};
   raw.struct_size = sizeof raw;
   DEPUTY_RETURN_IF_ERROR(

@@ -21,7 +21,13 @@
 namespace deputy::host {
 
 // The graph of a view must live as long as the executables compiled from it. [any-thread]
-class DelegateProxy final : public Delegate {
+class DelegateProxy final : public Delegate,
+                            private PartitionProposer,
+                            private NodeGrouper,
+                            private PartitionEstimator,
+                            private BlobFormat,
+                            private OwnOperators,
+                            private DeviceControl {
  public:
   static Result<std::unique_ptr<Delegate>> Open(std::shared_ptr<LoadedPlugin> plugin, const OpenRequest& request);
   // Releases claims that were not compiled or released.
@@ -29,32 +35,36 @@ class DelegateProxy final : public Delegate {
 
   const std::string& name() const override { return opened_->name(); }
   const std::string& id() const override { return id_; }
-  bool takes_dynamic_shapes() const override;
+  DelegateTraits traits() const override;
   uint32_t newest_definition(std::string_view domain) const override;
-  bool proposes() const override { return propose_ != nullptr; }
+  DelegateIdentity identity() const override;
 
   Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) override;
-  Result<std::vector<PartitionSpec>> Propose(const GraphView& view) override;
-  void ReleaseClaim(void* claim) override;
-  bool groups() const override { return groups_ != nullptr; }
-  Result<std::vector<std::vector<NodeId>>> Groups(const GraphView& view) override;
-  bool estimates() const override { return estimate_ != nullptr; }
-  Result<Estimate> EstimatePartition(const GraphView& view, const PartitionSpec& partition) override;
   Result<std::shared_ptr<const Executable>> Compile(const GraphView& view, const PartitionSpec& partition) override;
-  Result<DeviceState> device_state() const override;
+
+  PartitionProposer* proposer() override { return propose_ == nullptr ? nullptr : this; }
+  NodeGrouper* grouper() override { return groups_ == nullptr ? nullptr : this; }
+  PartitionEstimator* estimator() override { return estimate_ == nullptr ? nullptr : this; }
+  BlobFormat* blobs() override { return opened_->blob() == nullptr ? nullptr : this; }
+  const OwnOperators* own_operators() const override { return own_operators_->empty() ? nullptr : this; }
+  const DeviceControl* device_control() const override { return device_control_ == nullptr ? nullptr : this; }
+
   std::vector<std::pair<std::string, std::string>> options() const override;
   Status SetOption(const std::string& option, const std::string& text) override;
 
-  DelegateIdentity identity() const override;
-  Result<BlobMaker> blob_maker() const override;
-  Status CheckBlob(const std::string& compatibility) const override;
+ private:
+  Result<std::vector<PartitionSpec>> Propose(const GraphView& view) override;
+  void ReleaseClaim(void* claim) override;
+  Result<std::vector<std::vector<NodeId>>> Groups(const GraphView& view) override;
+  Result<Estimate> EstimatePartition(const GraphView& view, const PartitionSpec& partition) override;
+  Result<BlobMaker> blob_maker() override;
+  Status CheckBlob(const std::string& compatibility) override;
   Result<std::shared_ptr<const Executable>> Restore(const GraphView& view, const PartitionSpec& partition,
                                                     Blob blob) override;
   Status InferOwn(InferenceContext& context) const override;
   std::shared_ptr<Delegate> custom_kernels() const override;
-  bool keeps_partitions() const override { return opened_->resize() != nullptr; }
+  Result<DeviceState> device_state() const override;
 
- private:
   using ShownGraph = std::shared_ptr<const deputy_graph>;
 
   void CallRelease(void* claim);

@@ -4,13 +4,13 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/limited_log.hpp"
+#include "base/mutex.hpp"
 #include "base/status.hpp"
 #include "delegate/factory.hpp"
 #include "deputy/abi/delegate.h"
@@ -142,7 +142,7 @@ class OpenedDelegate {
     }
 
    private:
-    std::lock_guard<std::mutex> lock_;
+    MutexLock<Mutex> lock_;
     std::optional<ConcurrencyLimiter::Pass> pass_;
   };
 
@@ -157,7 +157,7 @@ class OpenedDelegate {
   mutable LimitedLog faults_;              // of the contract, of which a plugin may make any number
   ConcurrencyLimiter* limiter_ = nullptr;  // null: all calls may overlap
   RunRules run_rules_;
-  mutable std::mutex loading_;
+  mutable Mutex loading_;
   const deputy_ext_blob* blob_;
   const deputy_ext_resize* resize_;
   const deputy_ext_profiling* profiling_;

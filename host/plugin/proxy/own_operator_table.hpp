@@ -51,11 +51,12 @@ class OwnOperatorTable {
 
   const OpenedDelegate& opened() const { return *opened_; }
   const deputy_ext_operators& functions() const { return *functions_; }
+  bool empty() const { return operators_.empty(); }
   bool has_kernels() const;
   // The newest definition that is not newer than the node; null when the operator is none of these.
   const OwnOperator* Find(const Primitive& primitive) const;
 
-  // Delegate::InferOwn.
+  // OwnOperators::InferOwn.
   Status Infer(InferenceContext& context) const;
 
  private:

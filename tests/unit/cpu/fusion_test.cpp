@@ -74,7 +74,7 @@ class Network {
   int Compare(const std::vector<ValueId>& wanted) {
     std::vector<ValueId> made;
     int distance = 0;
-    for (const FusedNode& fused : MakeCpuDelegate(std::make_shared<ThreadPool>(2))->Fuse(OfferAll(graph))) {
+    for (const FusedNode& fused : MakeCpuDelegate(std::make_shared<ThreadPool>(2))->fuser()->Fuse(OfferAll(graph))) {
       const Tensor& expected = known_.at(fused.outputs[0]);
       Tensor result = Tensor::Allocate(expected.dtype(), expected.shape()).value();
       std::vector<deputy_tensor> inputs;
@@ -238,11 +238,11 @@ TEST(Fusion, OnlyNodesOnOfferAreFused) {
   const ValueId a = net.Real(net.Input({8}), 0.02f, 120);
   net.Quantize(net.Op("Add", 14, {a, a}), 0.05f, 0);
   const std::shared_ptr<Delegate> cpu = MakeCpuDelegate(std::make_shared<ThreadPool>(1));
-  EXPECT_EQ(cpu->Fuse(OfferAll(net.graph)).size(), 1u);
+  EXPECT_EQ(cpu->fuser()->Fuse(OfferAll(net.graph)).size(), 1u);
   for (NodeId other = 0; other < 3; ++other) {
     GraphView view = OfferAll(net.graph);
     view.offered[other] = 0;
-    EXPECT_TRUE(cpu->Fuse(view).empty()) << other;
+    EXPECT_TRUE(cpu->fuser()->Fuse(view).empty()) << other;
   }
 }
 

@@ -20,16 +20,14 @@ inline ValueType FloatType(std::vector<int64_t> dims) { return {DType::kFloat32,
 
 class CpuPlanTest : public testing::Test {
  protected:
-  // On as many delegates as `options` has limits for, each of which is the CPU, by default one; `first`, if there is
-  // one, is the first of them.
-  Status Prepare(Graph graph, PlacementOptions options = {}, std::shared_ptr<Delegate> first = nullptr) {
-    if (options.delegates.empty()) options.delegates.resize(first == nullptr ? 1 : 2);
+  // On `cpus` delegates, each of which is the CPU, behind `first`, if there is one.
+  Status Prepare(Graph graph, const PlacementOptions& options = {}, std::shared_ptr<Delegate> first = nullptr,
+                 size_t cpus = 1) {
     DEPUTY_RETURN_IF_ERROR(VerifyGraph(graph));
     DEPUTY_RETURN_IF_ERROR(InferGraph(graph, {}));
-    std::vector<std::shared_ptr<Delegate>> delegates;
-    if (first != nullptr) delegates.push_back(std::move(first));
-    while (delegates.size() < options.delegates.size())
-      delegates.push_back(MakeCpuDelegate(std::make_shared<ThreadPool>(1)));
+    std::vector<HostedDelegate> delegates;
+    if (first != nullptr) delegates.emplace_back(std::move(first));
+    for (size_t i = 0; i < cpus; ++i) delegates.emplace_back(MakeCpuDelegate(std::make_shared<ThreadPool>(1)));
     DEPUTY_ASSIGN_OR_RETURN(plan_, MakePlan(std::make_shared<Graph>(std::move(graph)), delegates, options));
     DEPUTY_ASSIGN_OR_RETURN(execution_, Execution::Create(plan_));
     return {};

@@ -39,11 +39,10 @@ TEST_F(ExecutionTest, APlacementByAnotherPolicyRuns) {
     Ranking Rank(Eligibility&) const override { return {{}, {{0, 2, 1, 0}, {1, 0, 2, 1}, {2, 1, 0, 2}}}; }
   };
   PlacementOptions options;
-  options.delegates.resize(3);
   options.policy = std::make_shared<TakeTurns>();
   Graph graph = TestGraph({{"neg", "Neg"}, {"abs", "Abs"}, {"minus", "Neg"}, {"back", "Abs"}}).graph;
   const ValueId x = graph.inputs[0], y = graph.outputs[0];
-  ASSERT_TRUE(Prepare(std::move(graph), options).ok());
+  ASSERT_TRUE(Prepare(std::move(graph), options, nullptr, 3).ok());
   for (NodeId node = 0; node < 4; ++node) EXPECT_EQ(plan_->placement.delegate_of(node), node % 3) << node;
   std::vector<float> in = {1, -2, 3, -4}, out(4);
   execution_->Bind(x, in.data());
@@ -250,10 +249,8 @@ TEST_F(ExecutionTest, AResultOfAnotherDTypeThanPlannedIsNotWritten) {
   const ValueId c = graph.inputs[0], x = graph.inputs[1], y = graph.outputs[0];
   ASSERT_TRUE(InferGraph(graph, {}).ok());
   graph.values[y].type.dtype = DType::kInt8;
-  const std::vector<std::shared_ptr<Delegate>> delegates = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
-  PlacementOptions options;
-  options.delegates.resize(1);
-  Result<std::shared_ptr<const Plan>> plan = MakePlan(std::make_shared<Graph>(std::move(graph)), delegates, options);
+  const std::vector<HostedDelegate> delegates = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
+  Result<std::shared_ptr<const Plan>> plan = MakePlan(std::make_shared<Graph>(std::move(graph)), delegates, {});
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
   Result<std::unique_ptr<Execution>> execution = Execution::Create(*plan);
   ASSERT_TRUE(execution.ok());

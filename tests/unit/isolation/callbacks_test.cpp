@@ -152,10 +152,10 @@ void UseContext(ExecutionContext& context) {
 
 void UseOwnOperator(Delegate& delegate, Graph& graph) {
   InferenceOptions options;
-  options.foreign = [&](InferenceContext& context) { return delegate.InferOwn(context); };
+  options.foreign = [&](InferenceContext& context) { return delegate.own_operators()->InferOwn(context); };
   const Status inferred = InferGraph(graph, options);
   EXPECT_TRUE(inferred.ok()) << inferred.ToString();
-  const std::shared_ptr<Delegate> kernels = delegate.custom_kernels();
+  const std::shared_ptr<Delegate> kernels = delegate.own_operators()->custom_kernels();
   ASSERT_NE(kernels, nullptr);
   const auto kernel = kernels->Compile(OfferAll(graph), {{2}, {2}, {3}, nullptr, "own"});
   ASSERT_TRUE(kernel.ok()) << kernel.status().ToString();
@@ -168,30 +168,30 @@ void UseOwnOperator(Delegate& delegate, Graph& graph) {
 void UseDelegate(Delegate& delegate, Graph& graph) {
   EXPECT_TRUE(delegate.SetOption("depth", "2").ok());
   EXPECT_EQ(delegate.options().size(), 1u);
-  EXPECT_TRUE(delegate.device_state().ok());
+  EXPECT_TRUE(StateOf(delegate).has_value());
   UseOwnOperator(delegate, graph);
   const GraphView view = OfferAll(graph);
   std::vector<Verdict> verdicts;
   EXPECT_TRUE(delegate.QuerySupport(view, verdicts).ok());
   EXPECT_TRUE(verdicts[0].supported());
-  EXPECT_TRUE(delegate.Groups(view).ok());
-  const auto claims = delegate.Propose(view);
+  EXPECT_TRUE(delegate.grouper()->Groups(view).ok());
+  const auto claims = delegate.proposer()->Propose(view);
   ASSERT_TRUE(claims.ok()) << claims.status().ToString();
   const PartitionSpec partition{{0}, {0}, {1}, claims->empty() ? nullptr : claims->front().claim, "first"};
-  EXPECT_TRUE(delegate.EstimatePartition(view, partition).ok());
+  EXPECT_TRUE(delegate.estimator()->EstimatePartition(view, partition).ok());
   const auto executable = delegate.Compile(view, partition);
   ASSERT_TRUE(executable.ok()) << executable.status().ToString();
-  for (size_t i = 1; i < claims->size(); ++i) delegate.ReleaseClaim((*claims)[i].claim);
+  for (size_t i = 1; i < claims->size(); ++i) delegate.proposer()->ReleaseClaim((*claims)[i].claim);
   const auto context = (*executable)->CreateContext();
   ASSERT_TRUE(context.ok()) << context.status().ToString();
   UseContext(**context);
-  const auto maker = delegate.blob_maker();
+  const auto maker = delegate.blobs()->blob_maker();
   ASSERT_TRUE(maker.ok()) << maker.status().ToString();
-  EXPECT_TRUE(delegate.CheckBlob("able format 1").ok());
+  EXPECT_TRUE(delegate.blobs()->CheckBlob("able format 1").ok());
   const auto bytes = (*executable)->Serialize(1 << 20);
   ASSERT_TRUE(bytes.ok()) << bytes.status().ToString();
   const auto kept = std::make_shared<std::vector<uint8_t>>(*bytes);
-  const auto restored = delegate.Restore(view, {{0}, {0}, {1}, nullptr, "first"}, Blob{*kept, kept});
+  const auto restored = delegate.blobs()->Restore(view, {{0}, {0}, {1}, nullptr, "first"}, Blob{*kept, kept});
   EXPECT_TRUE(restored.ok()) << restored.status().ToString();
 }
 

@@ -27,17 +27,19 @@ void Use(Delegate& delegate, const Graph& graph) {
   const GraphView view = OfferAll(graph);
   std::vector<Verdict> verdicts;
   (void)delegate.QuerySupport(view, verdicts);
-  (void)delegate.Groups(view);
+  if (NodeGrouper* const grouper = delegate.grouper()) (void)grouper->Groups(view);
   PartitionSpec partition{{0}, {0}, {1}, nullptr, "stage.0"};
-  const auto claims = delegate.Propose(view);
-  if (claims.ok() && !claims->empty()) partition = claims->front();
-  (void)delegate.EstimatePartition(view, partition);
+  if (PartitionProposer* const proposer = delegate.proposer()) {
+    const auto claims = proposer->Propose(view);
+    if (claims.ok() && !claims->empty()) partition = claims->front();
+  }
+  if (PartitionEstimator* const estimator = delegate.estimator()) (void)estimator->EstimatePartition(view, partition);
   const auto executable = delegate.Compile(view, partition);
   if (!executable.ok()) return;
   const auto bytes = (*executable)->Serialize(1 << 20);
-  if (bytes.ok()) {
+  if (BlobFormat* const blobs = delegate.blobs(); blobs != nullptr && bytes.ok()) {
     const auto kept = std::make_shared<std::vector<uint8_t>>(*bytes);
-    (void)delegate.Restore(view, {{0}, {0}, {1}, nullptr, "stage.1"}, Blob{*kept, kept});
+    (void)blobs->Restore(view, {{0}, {0}, {1}, nullptr, "stage.1"}, Blob{*kept, kept});
   }
   const auto context = (*executable)->CreateContext();
   if (!context.ok()) return;

@@ -29,12 +29,11 @@ class SearchTest : public testing::Test {
       return Status();
     };
   }
-  Result<SearchResult> Search(std::vector<std::shared_ptr<Delegate>> delegates) {
+  Result<SearchResult> Search(std::vector<HostedDelegate> delegates) {
     delegates_ = std::move(delegates);
-    delegates_.push_back(cpu_);
+    delegates_.emplace_back(cpu_);
     subject_.graph = std::make_shared<const Graph>(graph_.graph);
     subject_.delegates = delegates_;
-    subject_.options.delegates.resize(delegates_.size());
     plan_ = *MakePlan(subject_.graph, delegates_, subject_.options);
     sample_ = *Execution::Create(plan_);
     for (const ValueId id : plan_->graph->inputs) sample_->Bind(id, input_.data());
@@ -55,7 +54,7 @@ class SearchTest : public testing::Test {
   std::shared_ptr<TestDelegate> fast_ = std::make_shared<TestDelegate>("fast", std::set<std::string>{"*"});
   std::shared_ptr<TestDelegate> slow_ = std::make_shared<TestDelegate>("slow", std::set<std::string>{"*"});
   std::shared_ptr<TestDelegate> cpu_ = std::make_shared<TestDelegate>("cpu", std::set<std::string>{"*"}, true);
-  std::vector<std::shared_ptr<Delegate>> delegates_;
+  std::vector<HostedDelegate> delegates_;
   SearchSubject subject_;
   SearchSettings settings_;
   CancellationToken token_;
@@ -189,9 +188,9 @@ TEST_F(SearchTest, AChangeThatWasFasterByChanceIsNotKept) {
 }
 
 TEST_F(SearchTest, ARequiredDelegateIsNotOverruled) {
-  subject_.options.delegates.resize(1);
-  subject_.options.delegates[0].required = true;
-  const Result<SearchResult> found = Search({slow_});
+  HostedDelegate required = slow_;
+  required.limits.required = true;
+  const Result<SearchResult> found = Search({required});
   ASSERT_TRUE(found.ok());
   EXPECT_TRUE(found->decision.slower.empty());
 }

@@ -24,7 +24,7 @@ class CostPolicyTest : public testing::Test {
   Placement Place(const std::string& ops, const std::vector<Delegate*>& delegates) {
     options_.policy = std::make_shared<CostPolicy>(table_);
     test_ = Chain(ops);
-    Result<Placement> placed = PlaceOn(test_.graph, delegates, options_);
+    Result<Placement> placed = PlaceOn(test_.graph, delegates, options_, limits_);
     EXPECT_TRUE(placed.ok()) << placed.status().ToString();
     return placed.ok() ? std::move(placed).value() : Placement();
   }
@@ -38,6 +38,7 @@ class CostPolicyTest : public testing::Test {
 
   std::shared_ptr<CostTable> table_ = std::make_shared<CostTable>();
   PlacementOptions options_;
+  DelegateLimits limits_;  // of the first delegate
   TestGraph test_;
   TestDelegate npu_{"npu", {"S", "T"}}, cpu_ = TestCpu();
 };
@@ -71,8 +72,7 @@ TEST_F(CostPolicyTest, RulesAreStrongerThanCosts) {
 }
 
 TEST_F(CostPolicyTest, RequiredDelegateKeepsWhatItSupports) {
-  options_.delegates.resize(2);
-  options_.delegates[0].required = true;
+  limits_.required = true;
   EXPECT_EQ(OwnersOf("STUS"), "nncn");
 }
 
@@ -87,8 +87,7 @@ TEST_F(CostPolicyTest, RejectedNodesGoToTheNextCheapestDelegate) {
   Set("gpu", "S", 2800);
   table_->AddTransfer("dsp", 16, 100);
   table_->AddTransfer("gpu", 16, 100);
-  options_.delegates.resize(4);
-  options_.delegates[0].min_nodes = 9;
+  limits_.min_nodes = 9;
   const Placement placement = Place("SSSSS", {&npu_, &dsp, &gpu, &cpu_});
   EXPECT_EQ(placement.delegate_of(0), 2u);
   EXPECT_EQ(placement.verdicts[0][0].reason, Reason::kPartitionTooSmall);

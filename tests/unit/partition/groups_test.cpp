@@ -42,10 +42,7 @@ TEST(Groups, MemberThatIsDeniedTakesTheOthersToTheNextDelegate) {
   const TestGraph test = Chain("STS");
   TestDelegate first("first", {"S", "T"}), second("second", {"S", "T"}), cpu = TestCpu();
   first.group_list = {{0, 1}};
-  PlacementOptions options;
-  options.delegates.resize(3);
-  options.delegates[0].deny_ops = {"T"};
-  const Result<Placement> placed = PlaceOn(test.graph, {&first, &second, &cpu}, options);
+  const Result<Placement> placed = PlaceOn(test.graph, {&first, &second, &cpu}, {}, {.deny_ops = {"T"}});
   ASSERT_TRUE(placed.ok()) << placed.status().ToString();
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n2"}}));
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 1), (Names{{"n0", "n1"}}));
@@ -91,10 +88,7 @@ TEST(Groups, GroupBelowTheMinimumGoesWhole) {
   const TestGraph test = Chain("SSU");
   TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   npu.group_list = {{0, 1}};
-  PlacementOptions options;
-  options.delegates.resize(2);
-  options.delegates[0].min_nodes = 3;
-  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu}, options);
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu}, {}, {.min_nodes = 3});
   ASSERT_TRUE(placed.ok()) << placed.status().ToString();
   EXPECT_TRUE(PartitionsOf(test.graph, *placed, 0).empty());
   EXPECT_EQ(placed->verdicts[0][0].reason, Reason::kPartitionTooSmall);

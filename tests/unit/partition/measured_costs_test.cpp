@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/borrowed_delegate.hpp"
 #include "support/test_delegate.hpp"
 #include "support/test_graph.hpp"
 
@@ -30,7 +31,7 @@ class MeasuredCostsTest : public testing::Test {
   Graph graph_;
   CostTable table_;
   TestDelegate library_{"library", {"*"}}, cpu_{"cpu", {"*"}, /*one_node=*/true};
-  Delegate* const delegates_[2] = {&library_, &cpu_};
+  const HostedDelegate delegates_[2] = {Borrowed(library_), Borrowed(cpu_)};
 };
 
 TEST_F(MeasuredCostsTest, DefaultsAreThoseOfTheKindOfDelegate) {
@@ -87,7 +88,7 @@ TEST_F(MeasuredCostsTest, MeasurementsReplaceEstimatesAndRatesStandInForOtherOpe
 
 TEST_F(MeasuredCostsTest, ATransferBetweenTwoDelegatesCostsBoth) {
   TestDelegate other("other", {"*"});
-  Delegate* const three[] = {&library_, &other, &cpu_};
+  const HostedDelegate three[] = {Borrowed(library_), Borrowed(other), Borrowed(cpu_)};
   table_.AddTransfer("other", 32, 900);
   const MeasuredCosts costs(graph_, three, table_);
   EXPECT_DOUBLE_EQ(costs.TransferNs(0, 1, kBetween), 200 + 32 * 0.02 + 900);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "partition/placer.hpp"
+#include "support/borrowed_delegate.hpp"
 #include "support/test_delegate.hpp"
 #include "support/test_graph.hpp"
 
@@ -21,11 +22,14 @@ inline TestGraph Chain(const std::string& ops) {
 
 inline TestDelegate TestCpu() { return TestDelegate("cpu", {"*"}, /*one_node=*/true); }
 
+// `limits` are those of the first delegate.
 inline Result<Placement> PlaceOn(const Graph& graph, const std::vector<Delegate*>& delegates,
-                                 PlacementOptions options = {}) {
-  options.delegates.resize(delegates.size());
+                                 const PlacementOptions& options = {}, const DelegateLimits& limits = {}) {
+  std::vector<HostedDelegate> hosted;
+  for (Delegate* const delegate : delegates) hosted.push_back(Borrowed(*delegate));
+  hosted.front().limits = limits;
   SupportMatrix support;
-  return Place(graph, delegates, options, support);
+  return Place(graph, hosted, options, support);
 }
 
 // Node names of the partitions of one delegate, in running order.

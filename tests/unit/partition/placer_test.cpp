@@ -215,9 +215,8 @@ TEST(Placer, ProposingDelegatesSeeOfferedNodesInLongRuns) {
 TEST(Placer, EveryDelegateIsAskedAboutEveryNodeOnce) {
   const TestGraph test = Chain("SATS");
   TestDelegate first("first", {"S"}), second("second", {"A", "S"}), cpu = TestCpu();
-  std::vector<Delegate*> delegates = {&first, &second, &cpu};
+  const std::vector<HostedDelegate> delegates = {Borrowed(first), Borrowed(second), Borrowed(cpu)};
   PlacementOptions options;
-  options.delegates.resize(3);
   SupportMatrix support;
   ASSERT_TRUE(Place(test.graph, delegates, options, support).ok());
   options.refused[{&test.graph, 0, 0}] = {Reason::kRefusedAtCompile, "too hot"};
@@ -255,10 +254,7 @@ TEST(Placer, OrderDecidesBetweenTwoThatTakeTheSameNode) {
 TEST(Placer, ClustersUnderMinNodesGoToTheNextDelegate) {
   const TestGraph test = Chain("SUSS");
   TestDelegate npu("npu", {"S"}), dsp("dsp", {"S"}), cpu = TestCpu();
-  PlacementOptions options;
-  options.delegates.resize(3);
-  options.delegates[0].min_nodes = 2;
-  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &dsp, &cpu}, options);
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &dsp, &cpu}, {}, {.min_nodes = 2});
   ASSERT_TRUE(placed.ok()) << placed.status().ToString();
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n2", "n3"}}));
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 1), (Names{{"n0"}}));
@@ -269,11 +265,8 @@ TEST(Placer, PartitionsWithTheMinimumOfWorkStay) {
   TestGraph test;  // 4 multiply-adds for each of the 4 elements
   test.Input("x").Input("w").Node("product", "MatMul", {"x", "w"}).Output("product");
   TestDelegate npu("npu", {"*"}), cpu = TestCpu();
-  PlacementOptions options;
-  options.delegates.resize(2);
   for (const uint64_t least : {16, 17}) {
-    options.delegates[0].min_multiply_adds = least;
-    const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu}, options);
+    const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu}, {}, {.min_multiply_adds = least});
     ASSERT_TRUE(placed.ok());
     EXPECT_EQ(PartitionsOf(test.graph, *placed, 0).size(), least == 16 ? 1u : 0u) << least;
   }
@@ -294,7 +287,6 @@ TEST(Placer, RulesMatchAnUnnamedNodeByItsNameInReports) {
   test.graph.nodes[1].name.clear();
   TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   PlacementOptions options;
-  options.delegates.resize(2);
   options.rules = {{{"node ?"}, {}, {}, "cpu", {}}};
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu}, options);
   ASSERT_TRUE(placed.ok());
@@ -307,11 +299,9 @@ TEST(Placer, RulesByOperatorAndByNameKeepNodesAway) {
   const TestGraph test = Chain("SSS");
   TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   PlacementOptions options;
-  options.delegates.resize(2);
-  options.delegates[0].only_nodes = {"n*"};
-  options.delegates[0].deny_nodes = {"n1"};
   options.rules = {{{"n2"}, {}, {}, "cpu", {}}};
-  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu}, options);
+  const DelegateLimits limits{.only_nodes = {"n*"}, .deny_nodes = {"n1"}};
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu}, options, limits);
   ASSERT_TRUE(placed.ok());
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n0"}}));
   EXPECT_EQ(placed->verdicts[0][1].reason, Reason::kDeniedByRule);

@@ -51,6 +51,7 @@ TEST_F(CachedPartitions, TheClaimOfARestoredPartitionIsReleased) {
   PartitionSpec claimed = kBoth;
   claimed.claim = &npu_;
   npu_.open_claims = 1;
+  npu_.claims = {kBoth.nodes};
   EXPECT_EQ(ExecutableMaker(store_.get()).Make(npu_, view_, claimed)->origin, ExecutableOrigin::kRestored);
   EXPECT_EQ(npu_.open_claims, 0);
 }

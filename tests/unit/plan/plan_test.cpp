@@ -17,7 +17,6 @@ class PlanTest : public testing::Test {
     SetLogSink([this](LogLevel level, std::string_view, std::string_view message) {
       if (level == LogLevel::kWarning) warnings_.emplace_back(message);
     });
-    options_.delegates.resize(3);
   }
   ~PlanTest() override { SetLogSink(nullptr); }
 
@@ -32,7 +31,7 @@ class PlanTest : public testing::Test {
   std::shared_ptr<TestDelegate> first_ = std::make_shared<TestDelegate>("first", std::set<std::string>{"A"});
   std::shared_ptr<TestDelegate> second_ = std::make_shared<TestDelegate>("second", std::set<std::string>{"A", "B"});
   std::shared_ptr<TestDelegate> cpu_ = std::make_shared<TestDelegate>("cpu", std::set<std::string>{"*"}, true);
-  const std::vector<std::shared_ptr<Delegate>> delegates_{first_, second_, cpu_};
+  const std::vector<HostedDelegate> delegates_{first_, second_, cpu_};
   PlacementOptions options_;
   std::vector<std::string> warnings_;
 };

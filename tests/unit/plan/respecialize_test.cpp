@@ -16,17 +16,15 @@ class Respecialization : public testing::Test {
  protected:
   std::shared_ptr<const Plan> PlanFor(int64_t rows, const Plan* sibling = nullptr) {
     const TestGraph made({{"relu", "Relu"}, {"sigmoid", "Sigmoid"}}, {DType::kFloat32, true, {rows, 4}});
-    PlacementOptions options = options_;
-    options.delegates.resize(2);
     Result<std::shared_ptr<const Plan>> plan =
-        MakePlan(std::make_shared<Graph>(made.graph), delegates_, options, {nullptr, sibling});
+        MakePlan(std::make_shared<Graph>(made.graph), delegates_, options_, {nullptr, sibling});
     EXPECT_TRUE(plan.ok()) << plan.status().ToString();
     return plan.ok() ? *plan : nullptr;
   }
 
   std::shared_ptr<TestDelegate> npu_ = TestDelegate::ForShapes("npu", true);
   std::shared_ptr<TestDelegate> last_ = TestDelegate::ForShapes("last", false);
-  std::vector<std::shared_ptr<Delegate>> delegates_{npu_, last_};
+  std::vector<HostedDelegate> delegates_{npu_, last_};
   PlacementOptions options_;
 };
 
@@ -115,9 +113,7 @@ TEST_F(Respecialization, OtherConstantsAreCompiled) {
     const ValueId factor =
         made.graph.AddConstant("factor", *Tensor::FromValues<float>(DType::kFloat32, {}, std::vector<float>{scale}));
     made.graph.nodes[0].inputs.push_back(factor);
-    PlacementOptions options;
-    options.delegates.resize(2);
-    return *MakePlan(std::make_shared<Graph>(made.graph), delegates_, options, {nullptr, sibling});
+    return *MakePlan(std::make_shared<Graph>(made.graph), delegates_, {}, {nullptr, sibling});
   };
   const auto first = with_scale(2, nullptr);
   EXPECT_EQ(with_scale(2, first.get())->steps[0].origin, ExecutableOrigin::kResized);
@@ -125,8 +121,7 @@ TEST_F(Respecialization, OtherConstantsAreCompiled) {
 }
 
 TEST_F(Respecialization, AMinimumOfWorkPlacesAnew) {
-  options_.delegates.resize(2);
-  options_.delegates[0].min_multiply_adds = 1;
+  delegates_[0].limits.min_multiply_adds = 1;
   npu_->verdict = [](const Node&) { return Reason::kSupported; };
   const auto first = PlanFor(2);
   const int queries = npu_->queries;

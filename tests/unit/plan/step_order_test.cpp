@@ -64,15 +64,13 @@ TEST(StepOrder, ThatOfTooManyStepsIsNotKnown) {
 
 TEST(StepOrder, APlanOverlapsIfADelegateOfItsStepsDoes) {
   const auto npu = std::make_shared<TestDelegate>("npu", std::set<std::string>{"Relu"});
-  const std::shared_ptr<Delegate> delegates[] = {
+  const HostedDelegate delegates[] = {
       npu, std::make_shared<TestDelegate>("cpu", std::set<std::string>{"*"}, /*one_node=*/true)};
-  PlacementOptions options;
-  options.delegates.resize(2);
   for (const bool overlaps : {false, true})
     for (const char* op : {"Relu", "Neg"}) {
       npu->overlap = overlaps;
       const auto graph = std::make_shared<Graph>(TestGraph({{"a", op}, {"y", "Abs"}}).graph);
-      const Result<std::shared_ptr<const Plan>> plan = host::MakePlan(graph, delegates, options);
+      const Result<std::shared_ptr<const Plan>> plan = host::MakePlan(graph, delegates, {});
       ASSERT_TRUE(plan.ok()) << plan.status().ToString();
       EXPECT_EQ((*plan)->overlaps, overlaps && op == std::string("Relu"));
       EXPECT_EQ((*plan)->steps[1].waits, (*plan)->overlaps ? Waits({0}) : Waits());

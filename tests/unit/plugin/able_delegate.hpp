@@ -27,7 +27,7 @@ class AbleDelegate : public ::testing::Test {
   std::unique_ptr<ExecutionContext> Context() { return *Compiled()->CreateContext(); }
   Result<std::shared_ptr<const Executable>> Restored() {
     const auto bytes = std::make_shared<std::vector<uint8_t>>(64, uint8_t{7});
-    return Open().Restore(view_, kFirst, Blob{*bytes, bytes});
+    return Open().blobs()->Restore(view_, kFirst, Blob{*bytes, bytes});
   }
 
   LogKeeper log_;

@@ -44,7 +44,7 @@ TEST_F(Blobs, AThrowingSerializeIsAFault) {
 }
 
 TEST_F(Blobs, TheirMakerIsThePluginItsDeviceAndItsText) {
-  const Result<BlobMaker> maker = Open().blob_maker();
+  const Result<BlobMaker> maker = Open().blobs()->blob_maker();
   ASSERT_TRUE(maker.ok());
   EXPECT_EQ(maker->plugin, "test.able");
   EXPECT_EQ(maker->version, "3");
@@ -55,28 +55,28 @@ TEST_F(Blobs, TheirMakerIsThePluginItsDeviceAndItsText) {
 
 TEST_F(Blobs, ACompatibilityThatIsNotUtf8IsAFault) {
   actor_.compatibility = "\xff";
-  EXPECT_EQ(Open().blob_maker().status().code(), StatusCode::kPlugin);
+  EXPECT_EQ(Open().blobs()->blob_maker().status().code(), StatusCode::kPlugin);
 }
 
 TEST_F(Blobs, ACompatibilityThatIsTooLongIsAFault) {
   actor_.compatibility.assign(5000, 'x');
-  EXPECT_EQ(Open().blob_maker().status().code(), StatusCode::kPlugin);
+  EXPECT_EQ(Open().blobs()->blob_maker().status().code(), StatusCode::kPlugin);
 }
 
 TEST_F(Blobs, TheDelegateSaysWhetherATextStillFits) {
   actor_.check = [&](deputy_str text) {
     return std::string_view(text.data, text.size) == "format 0" ? actor_.Fail(DEPUTY_INCOMPATIBLE, "too old") : nullptr;
   };
-  EXPECT_TRUE(Open().CheckBlob("format 1").ok());
-  const Status status = Open().CheckBlob("format 0");
+  EXPECT_TRUE(Open().blobs()->CheckBlob("format 1").ok());
+  const Status status = Open().blobs()->CheckBlob("format 0");
   EXPECT_EQ(status.code(), StatusCode::kIncompatible);
   EXPECT_EQ(status.message(), "too old");
 }
 
 TEST_F(Blobs, WithoutACheckOnlyTheVeryTextFits) {
   actor_.blob.check = nullptr;
-  EXPECT_TRUE(Open().CheckBlob("format 1").ok());
-  EXPECT_EQ(Open().CheckBlob("format 2").code(), StatusCode::kIncompatible);
+  EXPECT_TRUE(Open().blobs()->CheckBlob("format 1").ok());
+  EXPECT_EQ(Open().blobs()->CheckBlob("format 2").code(), StatusCode::kIncompatible);
 }
 
 // Seed row 37.

@@ -58,7 +58,7 @@ class CompileOnly : public ::testing::Test {
     auto owner = std::make_shared<Tensor>(std::move(kept).value());
     auto* data = static_cast<uint8_t*>(owner->mutable_data());
     std::copy(bytes.begin(), bytes.end(), data);
-    return delegate.Restore(view_, whole_, Blob{{data, bytes.size()}, owner});
+    return delegate.blobs()->Restore(view_, whole_, Blob{{data, bytes.size()}, owner});
   }
 
   static std::vector<float> Run(const Executable& executable) {
@@ -107,9 +107,9 @@ TEST_F(CompileOnly, TheBytesAreThoseThatTheDeviceWouldGive) {
 TEST_F(CompileOnly, TheBlobIsOneThatTheDeviceTakes) {
   const auto without = Open(/*compile_only=*/true), with = Open(/*compile_only=*/false);
   ASSERT_TRUE(without.ok() && with.ok());
-  const auto maker = (*without)->blob_maker();
+  const auto maker = (*without)->blobs()->blob_maker();
   ASSERT_TRUE(maker.ok()) << maker.status().ToString();
-  EXPECT_TRUE((*with)->CheckBlob(maker->compatibility).ok());
+  EXPECT_TRUE((*with)->blobs()->CheckBlob(maker->compatibility).ok());
 }
 
 TEST_F(CompileOnly, NeedsNoDevice) {

@@ -288,9 +288,11 @@ std::string VerdictOf(const Row& row) {
   view.offered.back() = 0;
   std::vector<deputy::host::Verdict> verdicts;
   if (const Status status = (*opened)->QuerySupport(view, verdicts); !status.ok()) return failed("query", status);
-  Result<std::vector<PartitionSpec>> claims = (*opened)->Propose(view);
+  Result<std::vector<PartitionSpec>> claims = std::vector<PartitionSpec>();
+  if (host::PartitionProposer* const proposer = (*opened)->proposer()) claims = proposer->Propose(view);
   if (!claims.ok()) return failed("propose", claims.status());
-  if (const Status status = (*opened)->Groups(view).status(); !status.ok()) return failed("groups", status);
+  if (host::NodeGrouper* const grouper = (*opened)->grouper())
+    if (const Status status = grouper->Groups(view).status(); !status.ok()) return failed("groups", status);
   if (log.text().find("broke its contract") != std::string::npos)
     return std::string("query: ") + (verdicts[0].supported() ? "supported: " : "not supported: ") + log.text();
   PartitionSpec partition;

@@ -36,7 +36,11 @@ class OwnOperators : public AbleDelegate {
 
   Status Infer() {
     InferenceOptions options;
-    options.foreign = [&](InferenceContext& context) { return Open().InferOwn(context); };
+    options.foreign = [&](InferenceContext& context) -> Status {
+      const host::OwnOperators* const own = Open().own_operators();
+      if (own == nullptr) return Status(StatusCode::kNotSupported, "no own operators");
+      return own->InferOwn(context);
+    };
     return InferGraph(own_, options);
   }
 
@@ -152,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(OwnOperators, HaveKernelsThatStandInBehindAllOthers) {
   ASSERT_TRUE(Infer().ok());
-  const std::shared_ptr<Delegate> kernels = Open().custom_kernels();
+  const std::shared_ptr<Delegate> kernels = Open().own_operators()->custom_kernels();
   ASSERT_NE(kernels, nullptr);
   std::vector<Verdict> verdicts;
   const GraphView view = OfferAll(own_);
@@ -177,7 +181,7 @@ TEST_F(OwnOperators, HaveKernelsThatStandInBehindAllOthers) {
 
 TEST_F(OwnOperators, WithoutAKernelHaveNoneToStandIn) {
   actor_.operator_infos[0].flags = 0;
-  EXPECT_EQ(Open().custom_kernels(), nullptr);
+  EXPECT_EQ(Open().own_operators()->custom_kernels(), nullptr);
 }
 
 }  // namespace

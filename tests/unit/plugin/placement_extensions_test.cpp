@@ -13,6 +13,7 @@
 #include "partition/helpers.hpp"
 #include "partition/placer.hpp"
 #include "plugin/discovery/registry.hpp"
+#include "support/borrowed_delegate.hpp"
 #include "support/resident_memory.hpp"
 #include "support/temp_folder.hpp"
 #include "support/test_delegate.hpp"
@@ -114,11 +115,9 @@ class PlacementExtensions : public ::testing::Test {
     return std::move(opened).value();
   }
   Placement Placed(Delegate& delegate) {
-    Delegate* const delegates[] = {&delegate, &rest_};
-    PlacementOptions options;
-    options.delegates.resize(2);
+    const HostedDelegate delegates[] = {Borrowed(delegate), Borrowed(rest_)};
     SupportMatrix support;
-    Result<Placement> placed = Place(graph_, delegates, options, support);
+    Result<Placement> placed = Place(graph_, delegates, {}, support);
     EXPECT_TRUE(placed.ok()) << placed.status().ToString();
     return placed.ok() ? std::move(placed).value() : Placement();
   }
@@ -230,7 +229,7 @@ TEST_F(PlacementExtensions, HelpersRefuseANodeThatIsNotOnOffer) {
   const auto delegate = Open();
   GraphView view = OfferAll(graph_);
   view.offered[2] = 0;
-  const auto groups = delegate->Groups(view);
+  const auto groups = delegate->grouper()->Groups(view);
   ASSERT_FALSE(groups.ok());
   EXPECT_NE(groups.status().message().find("was not offered"), std::string::npos) << groups.status().ToString();
 }
@@ -252,7 +251,7 @@ TEST_F(PlacementExtensions, HelpersFindNamedDataAndReleaseConstants) {
     return sdk::Status();
   };
   const auto delegate = Open();
-  ASSERT_TRUE(delegate->Groups(OfferAll(graph_)).ok());
+  ASSERT_TRUE(delegate->grouper()->Groups(OfferAll(graph_)).ok());
   EXPECT_EQ(found, std::string("a\0b", 3));
   EXPECT_EQ(missing, "");
   for (int i = 0; i < 4096; ++i) ASSERT_EQ(elements[i], static_cast<float>(i));
@@ -274,7 +273,7 @@ TEST_F(PlacementExtensions, ReleasedConstantsOfAFileLeaveTheMemory) {
     sdk::PartitionHelpers(graph).Release(graph.Value(constant));
     return sdk::Status();
   };
-  ASSERT_TRUE(Open()->Groups(OfferAll(graph_)).ok());
+  ASSERT_TRUE(Open()->grouper()->Groups(OfferAll(graph_)).ok());
   EXPECT_EQ(ResidentBytes(bytes), 0u);
   EXPECT_EQ(sum(), bytes.size() * 'x');
 }
@@ -285,7 +284,7 @@ TEST_F(PlacementExtensions, ReleaseOfAValueThatChangesIsRefused) {
     return sdk::Status();
   };
   const auto delegate = Open();
-  EXPECT_EQ(delegate->Groups(OfferAll(graph_)).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(delegate->grouper()->Groups(OfferAll(graph_)).status().code(), StatusCode::kInvalidArgument);
 }
 
 struct Allowed {

@@ -157,7 +157,7 @@ class Proxy : public ::testing::Test {
       if (const StatusHandle refused{sink->add(sink->self, &claim)}) said = refused->message;
       return nullptr;
     };
-    EXPECT_TRUE(delegate_->Propose(view_).ok());
+    EXPECT_TRUE(delegate_->proposer()->Propose(view_).ok());
     return said;
   }
 
@@ -345,18 +345,18 @@ class Claims : public Proxy {
 
 // Seed row 22.
 TEST_F(Claims, AdoptedClaimIsConsumedByCompile) {
-  EXPECT_TRUE(delegate_->proposes());
+  EXPECT_NE(delegate_->proposer(), nullptr);
   EXPECT_EQ(Claim({1, 0}), "taken");
   ASSERT_TRUE(Compile(&actor_).ok());
   EXPECT_EQ(actor_.compiled_claims, 1);
-  delegate_->ReleaseClaim(&actor_);
+  delegate_->proposer()->ReleaseClaim(&actor_);
   EXPECT_EQ(actor_.released, 0) << "it was consumed";
 }
 
 TEST_F(Claims, RefusedClaimIsReleasedOnce) {
   EXPECT_EQ(Claim({0}), "taken");
-  delegate_->ReleaseClaim(&actor_);
-  delegate_->ReleaseClaim(&actor_);
+  delegate_->proposer()->ReleaseClaim(&actor_);
+  delegate_->proposer()->ReleaseClaim(&actor_);
   EXPECT_EQ(actor_.released, 1);
 }
 
@@ -386,7 +386,7 @@ TEST_F(Claims, ClaimsOfAFailedProposeAreReleased) {
     EXPECT_EQ(sink->add(sink->self, &claim), nullptr);
     return actor_.Fail(DEPUTY_INTERNAL, "changed my mind");
   };
-  EXPECT_FALSE(delegate_->Propose(view_).ok());
+  EXPECT_FALSE(delegate_->proposer()->Propose(view_).ok());
   EXPECT_EQ(actor_.released, 1);
 }
 
@@ -402,7 +402,7 @@ TEST_F(Proxy, DeviceStateIsReadBack) {
   actor_.state.level_granted = 2;
   actor_.state.frequency_granted_hz = 600000000;
   actor_.state.device_name = StrOf("simulated");
-  const Result<DeviceState> state = Open().device_state();
+  const Result<DeviceState> state = Open().device_control()->device_state();
   ASSERT_TRUE(state.ok()) << state.status().ToString();
   EXPECT_EQ(state->level_granted, 2u);
   EXPECT_EQ(state->frequency_granted_hz, 600000000u);
@@ -412,12 +412,10 @@ TEST_F(Proxy, DeviceStateIsReadBack) {
 TEST_F(Proxy, R90_DeviceNameThatIsNotUtf8IsAFault) {
   actor_.offers_control = true;
   actor_.state.device_name = StrOf("\xff");
-  EXPECT_EQ(Open().device_state().status().code(), StatusCode::kPlugin);
+  EXPECT_EQ(Open().device_control()->device_state().status().code(), StatusCode::kPlugin);
 }
 
-TEST_F(Proxy, DelegateWithoutDeviceControlSaysSo) {
-  EXPECT_EQ(Open().device_state().status().code(), StatusCode::kNotSupported);
-}
+TEST_F(Proxy, DelegateWithoutDeviceControlSaysSo) { EXPECT_EQ(Open().device_control(), nullptr); }
 
 TEST_F(Proxy, R118_SerialDelegateIsNeverEnteredTwice) {
   actor_.delegate.flags = DEPUTY_DELEGATE_SERIAL;

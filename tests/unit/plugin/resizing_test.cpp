@@ -30,7 +30,7 @@ TEST_F(Resizing, ShowsTheShapes) {
   };
   ASSERT_TRUE(Resize().ok());
   EXPECT_EQ(seen, 11);
-  EXPECT_TRUE(Open().keeps_partitions());
+  EXPECT_TRUE(Open().traits().keeps_partitions);
 }
 
 TEST_F(Resizing, MayAskForACompile) {

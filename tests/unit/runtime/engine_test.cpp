@@ -48,7 +48,7 @@ TEST_F(EngineTest, ADelegateStandsBeforeTheOneThatItNamesAndTheCpuIsLast) {
   Add("b", "a");
   Add("c", "absent");
   std::vector<std::string> names;
-  for (const std::shared_ptr<Delegate>& delegate : Open().delegates) names.push_back(delegate->name());
+  for (const HostedDelegate& delegate : Open().delegates) names.push_back(delegate->name());
   EXPECT_EQ(names, (std::vector<std::string>{"b", "a", "c", "cpu"})) << error_;
 }
 
@@ -89,9 +89,9 @@ TEST_F(EngineTest, ARuleForAnAbsentDelegateIsLoggedAndDropped) {
 
 TEST_F(EngineTest, InCheckModeAFailureEndsTheRun) {
   Add("a");
-  EXPECT_TRUE(Open().health[0]->handling().falls_back) << error_;
+  EXPECT_TRUE(Open().delegates[0].health->handling().falls_back) << error_;
   setenv("DEPUTY_CHECK", "1", 1);
-  EXPECT_FALSE(Open().health[0]->handling().falls_back) << error_;
+  EXPECT_FALSE(Open().delegates[0].health->handling().falls_back) << error_;
   unsetenv("DEPUTY_CHECK");
 }
 

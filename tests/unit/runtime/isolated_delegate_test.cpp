@@ -26,6 +26,7 @@ class IsolatedDelegateTest : public testing::Test {
           if (!start_status.ok()) return start_status;
           started.push_back(std::make_shared<TestDelegate>("npu", std::set<std::string>{"*"}));
           started.back()->claims = claims;
+          started.back()->estimate = estimate;
           ended.push_back(std::make_shared<bool>(false));
           return ServedDelegate{started.back(), [has_ended = ended.back()] { return *has_ended; },
                                 [this, has_ended = ended.back()] { return *has_ended ? fault : ""; }};
@@ -47,6 +48,7 @@ class IsolatedDelegateTest : public testing::Test {
   GraphView view_;
   PartitionSpec partition_;
   std::vector<std::vector<NodeId>> claims;
+  std::function<Result<Estimate>(const PartitionSpec&)> estimate;
   std::vector<std::shared_ptr<TestDelegate>> started;
   std::vector<std::shared_ptr<bool>> ended;
   Status start_status;
@@ -102,21 +104,30 @@ TEST_F(IsolatedDelegateTest, OptionsThatWereChangedAreSetAgain) {
 TEST_F(IsolatedDelegateTest, ClaimOfAnEndedProcessIsNotCompiled) {
   claims = {{0}, {1}};
   const std::unique_ptr<Delegate> delegate = Open();
-  std::vector<PartitionSpec> proposed = *delegate->Propose(view_);
+  std::vector<PartitionSpec> proposed = *delegate->proposer()->Propose(view_);
   ASSERT_EQ(proposed.size(), 2u);
   End();
   const Status status = delegate->Compile(view_, proposed[0]).status();
   EXPECT_EQ(status.code(), StatusCode::kDeviceLost);
-  delegate->ReleaseClaim(proposed[1].claim);
+  delegate->proposer()->ReleaseClaim(proposed[1].claim);
   EXPECT_EQ(started[0]->open_claims, 1);  // of the compilation that the ended process never saw
+}
+
+TEST_F(IsolatedDelegateTest, APartThatANewProcessLacksIsAnError) {
+  claims = {{0}};
+  const std::unique_ptr<Delegate> delegate = Open();
+  End();
+  claims.clear();
+  EXPECT_EQ(delegate->proposer()->Propose(view_).status().code(), StatusCode::kPlugin);
+  EXPECT_EQ(delegate->grouper(), nullptr);
 }
 
 TEST_F(IsolatedDelegateTest, ClaimIsProposedAgainForANewProcess) {
   claims = {{0}, {1}};
   const std::unique_ptr<Delegate> delegate = Open();
-  const std::vector<PartitionSpec> proposed = *delegate->Propose(view_);
+  const std::vector<PartitionSpec> proposed = *delegate->proposer()->Propose(view_);
   const std::shared_ptr<const Executable> made = *delegate->Compile(view_, proposed[1]);
-  delegate->ReleaseClaim(proposed[0].claim);
+  delegate->proposer()->ReleaseClaim(proposed[0].claim);
   End();
   EXPECT_TRUE((*made->CreateContext())->Execute({}).ok());
   ASSERT_EQ(started.size(), 2u);
@@ -172,15 +183,15 @@ TEST_F(IsolatedDelegateTest, R159_APartitionWhoseRunsEndTheProcessTwiceReachesNo
 }
 
 TEST_F(IsolatedDelegateTest, R159_APartitionThatEndsTheProcessWhileItIsEstimatedIsKeptAway) {
+  estimate = [this](const PartitionSpec&) -> Result<Estimate> { return EndingIt()({}); };
   const std::unique_ptr<Delegate> delegate = Open();
   fault = "was ended by SIGSEGV";
   for (size_t ends = 1; ends < 3; ++ends) {
     std::vector<Verdict> verdicts(graph_.nodes.size());
     EXPECT_TRUE(delegate->QuerySupport(view_, verdicts).ok());  // starts it again
-    started.back()->estimate = [this](const PartitionSpec&) -> Result<Estimate> { return EndingIt()({}); };
-    EXPECT_EQ(delegate->EstimatePartition(view_, partition_).status().code(), StatusCode::kDeviceLost);
+    EXPECT_EQ(delegate->estimator()->EstimatePartition(view_, partition_).status().code(), StatusCode::kDeviceLost);
   }
-  EXPECT_EQ(delegate->EstimatePartition(view_, partition_).status().code(), StatusCode::kPlugin);
+  EXPECT_EQ(delegate->estimator()->EstimatePartition(view_, partition_).status().code(), StatusCode::kPlugin);
   EXPECT_EQ(delegate->Compile(view_, partition_).status().code(), StatusCode::kPlugin);
   std::vector<Verdict> verdicts(graph_.nodes.size());
   EXPECT_TRUE(delegate->QuerySupport(view_, verdicts).ok());

@@ -21,12 +21,7 @@ class ModelStateTest : public testing::Test {
  protected:
   ModelStateTest() {
     engine_->delegates = {TestDelegate::ForShapes("npu", true), TestDelegate::ForShapes("cpu", false)};
-    engine_->health = {std::make_shared<DelegateHealth>(), nullptr};
-    engine_->plugin_files.resize(2);
-    engine_->tolerances.resize(2);
-    engine_->identities.resize(2);
-    engine_->verdict_scopes.resize(2);
-    engine_->placement.delegates.resize(2);
+    engine_->delegates.front().health = std::make_shared<DelegateHealth>();
     engine_->incidents = std::make_shared<IncidentLog>(2);
     state_->name = "m";
     state_->engine = engine_;
