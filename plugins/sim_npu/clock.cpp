@@ -1,6 +1,7 @@
 #include "clock.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace sim_npu {
 namespace {
@@ -49,6 +50,25 @@ uint64_t NanosecondsOf(uint64_t cycles, uint64_t hz) {
 uint64_t NanojoulesOf(uint64_t cycles, uint64_t hz) {
   const uint64_t steps = hz / kStepHz, reference = 600 * kMegahertz / kStepHz;
   return cycles * steps * steps / (reference * reference);
+}
+
+deputy::sdk::Status DeviceWait::Until(uint64_t end_ns, const deputy::sdk::RunArgs& run, const deputy::sdk::Host& host) {
+  using deputy::sdk::Code, deputy::sdk::Status;
+  const uint64_t deadline_ns = run.deadline_ns() == 0 ? UINT64_MAX : run.deadline_ns();
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    if (run.cancelled()) return Status(Code::kCancelled, "the run was cancelled");
+    const uint64_t now_ns = host.clock_ns();
+    if (now_ns >= end_ns) return {};
+    if (now_ns > deadline_ns) return Status(Code::kDeadlineExceeded, "the run did not end in time");
+    // A deadline has passed when the clock is beyond it.
+    changed_.wait_for(lock, std::chrono::nanoseconds(std::min(end_ns, deadline_ns) - now_ns + 1));
+  }
+}
+
+void DeviceWait::Interrupt() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  changed_.notify_all();
 }
 
 void Clock::Request(const deputy::sdk::FrequencyWish& wish) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -76,6 +77,20 @@ uint64_t NanojoulesOf(uint64_t cycles, uint64_t hz);
 
 // The highest step that does not exceed the wish.
 uint64_t GrantedHz(const deputy::sdk::FrequencyWish& wish);
+
+// The wait of a run in real time for its device, which uses no CPU.
+class DeviceWait {
+ public:
+  // Returns when CLOCK_MONOTONIC has reached `end_ns` or the run's deadline, or the run is cancelled. The status says
+  // which. Of the thread of the run.
+  deputy::sdk::Status Until(uint64_t end_ns, const deputy::sdk::RunArgs& run, const deputy::sdk::Host& host);
+  // Looks again whether the run is cancelled. [any-thread]
+  void Interrupt();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
 
 // The requested and the granted frequency of an instance, and the cycles of its work.
 class Clock {

@@ -28,7 +28,8 @@ class SimNpu final : public PartitionDelegate {
                    "clock of the device; an explicit one is lowered to a multiple of 150 MHz", sim_npu::kLowestHz,
                    sim_npu::kHighestHz)
         .Settable()
-        .Int("memory", 0, 0, 4096, "memory for weights and tensors, 0 for the device's own size", "MiB");
+        .Int("memory", 0, 0, 4096, "memory for weights and tensors, 0 for the device's own size", "MiB")
+        .Bool("realtime", false, "whether a run takes at least the device's time, waiting for the rest of it");
   }
 
   static std::vector<Capability> Capabilities() { return sim_npu::ListCapabilities(); }
@@ -61,7 +62,8 @@ class SimNpu final : public PartitionDelegate {
     while (index < machine.size() && !device_id().empty() && SerialNumber(index) != device_id()) ++index;
     if (index == machine.size()) return Status(Code::kNotFound, "there is no device '" + device_id() + "'");
     device_ = std::make_shared<sim_npu::Device>(machine[index], options().Frequency("frequency"),
-                                                static_cast<size_t>(options().Int("memory")) << 20);
+                                                static_cast<size_t>(options().Int("memory")) << 20,
+                                                options().Bool("realtime"));
     return {};
   }
 

@@ -39,7 +39,8 @@ constexpr uint32_t kBlobFormat = 2;
 class Context final : public ExecutionContext {
  public:
   explicit Context(Program& program) : program_(program) {}
-  Status Execute(const RunArgs& run) override { return program_.Run(run, profiler() ? &spans_ : nullptr); }
+  Status Execute(const RunArgs& run) override { return program_.Run(run, wait_, profiler() ? &spans_ : nullptr); }
+  void Cancel() override { wait_.Interrupt(); }
   Result<ResizeOutcome> Resize(const ResizeArgs& shapes) override { return program_.Resize(shapes); }
   Status CollectEvents(const Profiler& to) override {
     program_.Report(spans_, to);
@@ -49,6 +50,7 @@ class Context final : public ExecutionContext {
 
  private:
   Program& program_;
+  DeviceWait wait_;
   std::vector<Span> spans_;
 };
 
@@ -193,8 +195,11 @@ void Program::Report(const std::vector<Span>& spans, const Profiler& profiler) c
   }
 }
 
-Status Program::Run(const RunArgs& run, std::vector<Span>* spans) {
+Status Program::Run(const RunArgs& run, DeviceWait& wait, std::vector<Span>* spans) {
   const std::lock_guard<std::mutex> lock(device_->hardware.queue());
+  // The hint of a run is a clock for it alone.
+  const uint64_t hz = run.power_level() == 0 ? device_->clock.hz() : GrantedHz({run.power_level(), 0});
+  const uint64_t end_ns = device_->realtime ? host_.clock_ns() + NanosecondsOf(cycles_, hz) : 0;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (inputs_[i].tensor == kNoTensor) continue;
     const TensorView given = run.input(i);
@@ -212,6 +217,7 @@ Status Program::Run(const RunArgs& run, std::vector<Span>* spans) {
       return Status(Code::kDeadlineExceeded, "the run did not end in time", step.node);
     Compute(step);
   }
+  if (device_->realtime) DEPUTY_SDK_RETURN_IF_ERROR(wait.Until(end_ns, run, host_));
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const TensorView wanted = run.output(i);
     if (wanted.byte_size() != outputs_[i].bytes)
@@ -223,8 +229,6 @@ Status Program::Run(const RunArgs& run, std::vector<Span>* spans) {
     else
       std::memcpy(wanted.data(), from, wanted.byte_size());
   }
-  // The hint of a run is a clock for it alone.
-  const uint64_t hz = run.power_level() == 0 ? device_->clock.hz() : GrantedHz({run.power_level(), 0});
   if (spans != nullptr) {
     const uint64_t start_ns = device_->clock.busy_ns();
     uint64_t done = 0;

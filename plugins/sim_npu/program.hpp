@@ -18,15 +18,18 @@ inline constexpr size_t kElementBytes = sizeof(float);
 
 // The device as one instance has opened it. Shared by all of its programs.
 struct Device {
-  // `memory_bytes` replaces the size of the device's memory; 0: no replacement.
-  Device(Hardware& opened, const deputy::sdk::FrequencyWish& wish, size_t memory_bytes)
+  // `memory_bytes` replaces the size of the device's memory; 0: no replacement. `realtime`: a run takes at least the
+  // device's time.
+  Device(Hardware& opened, const deputy::sdk::FrequencyWish& wish, size_t memory_bytes, bool in_realtime)
       : hardware(opened),
         clock(opened, wish),
-        memory(memory_bytes == 0 ? opened.memory() : std::make_shared<DeviceMemory>(memory_bytes)) {}
+        memory(memory_bytes == 0 ? opened.memory() : std::make_shared<DeviceMemory>(memory_bytes)),
+        realtime(in_realtime) {}
 
   Hardware& hardware;
   Clock clock;
   std::shared_ptr<DeviceMemory> memory;
+  const bool realtime;
 };
 
 // A step of a run on the device's own clock.
@@ -57,8 +60,8 @@ class Program final : public deputy::sdk::Executable {
   deputy::sdk::Status Serialize(deputy::sdk::BlobWriter& blob) const override;
   deputy::sdk::Status DescribeEvents(deputy::sdk::DebugMap& map) const override;
 
-  // `spans`, when given, gets the times of all steps.
-  deputy::sdk::Status Run(const deputy::sdk::RunArgs& run, std::vector<Span>* spans);
+  // `wait` is used in real time. `spans`, when given, gets the times of all steps.
+  deputy::sdk::Status Run(const deputy::sdk::RunArgs& run, DeviceWait& wait, std::vector<Span>* spans);
   // NOT_SUPPORTED for shapes that the device cannot hold.
   deputy::sdk::Result<deputy::sdk::ResizeOutcome> Resize(const deputy::sdk::ResizeArgs& shapes) const;
   void Report(const std::vector<Span>& spans, const deputy::sdk::Profiler& profiler) const;
