@@ -174,14 +174,19 @@ void UseDelegate(Delegate& delegate, Graph& graph) {
   std::vector<Verdict> verdicts;
   EXPECT_TRUE(delegate.QuerySupport(view, verdicts).ok());
   EXPECT_TRUE(verdicts[0].supported());
-  EXPECT_TRUE(delegate.grouper()->Groups(view).ok());
-  const auto claims = delegate.proposer()->Propose(view);
-  ASSERT_TRUE(claims.ok()) << claims.status().ToString();
-  const PartitionSpec partition{{0}, {0}, {1}, claims->empty() ? nullptr : claims->front().claim, "first"};
+  std::vector<PartitionSpec> claims;
+  if (delegate.grouper() != nullptr) {
+    EXPECT_TRUE(delegate.grouper()->Groups(view).ok());
+  } else {
+    auto proposed = delegate.proposer()->Propose(view);
+    ASSERT_TRUE(proposed.ok()) << proposed.status().ToString();
+    claims = std::move(proposed).value();
+  }
+  const PartitionSpec partition{{0}, {0}, {1}, claims.empty() ? nullptr : claims.front().claim, "first"};
   EXPECT_TRUE(delegate.estimator()->EstimatePartition(view, partition).ok());
   const auto executable = delegate.Compile(view, partition);
   ASSERT_TRUE(executable.ok()) << executable.status().ToString();
-  for (size_t i = 1; i < claims->size(); ++i) delegate.proposer()->ReleaseClaim((*claims)[i].claim);
+  for (size_t i = 1; i < claims.size(); ++i) delegate.proposer()->ReleaseClaim(claims[i].claim);
   const auto context = (*executable)->CreateContext();
   ASSERT_TRUE(context.ok()) << context.status().ToString();
   UseContext(**context);
