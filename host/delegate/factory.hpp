@@ -37,6 +37,7 @@ struct OpenRequest {
   std::function<void(uint32_t permille, const std::string& step)> progress = {};
   // Of the device, as an earlier process may have read it; where there is one, the delegate is asked once more.
   std::string driver = {};
+  bool is_accelerator = false;  // the device is not the CPU: runs may overlap with other work
 };
 
 class DelegateFactory {

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <utility>
 
 #include "base/aligned.hpp"
 #include "base/cancellation.hpp"
+#include "base/log.hpp"
 #include "base/printable.hpp"
 #include "execute/loop_execution.hpp"
+#include "execute/step_lanes.hpp"
 #include "graph/graph.hpp"
 #include "plan/subgraph_shapes.hpp"
 #include "tensor/held_value.hpp"
@@ -212,6 +216,127 @@ struct Execution::BoundStep {
   std::unique_ptr<Execution> alternative;  // made when first needed
 };
 
+// Runs of a plan whose steps overlap.
+class Execution::Lanes final : private LaneWork {
+ public:
+  // Null, with a line in the log, where no thread can be started.
+  static std::unique_ptr<Lanes> Make(Execution& execution) {
+    std::unique_ptr<Lanes> made(new Lanes(execution));
+    const Plan& plan = execution.plan();
+    std::vector<uint32_t> lane_of(plan.steps.size(), 0);
+    std::vector<size_t> owners = {SIZE_MAX};  // of the lanes; the first has none
+    for (BoundStep& step : execution.steps_) {
+      made->steps_[step.index] = &step;
+      if (!step.step->overlaps) continue;
+      const size_t owner = plan.placement.partitions[step.step->partition].delegate;
+      const auto found = std::find(owners.begin(), owners.end(), owner);
+      lane_of[step.index] = static_cast<uint32_t>(found - owners.begin());
+      if (found == owners.end()) owners.push_back(owner);
+    }
+    for (size_t lane = 0; lane < owners.size(); ++lane)
+      made->lanes_.push_back(std::make_unique<Lane>(execution.memory_.budget.get()));
+    Result<std::unique_ptr<StepLanes>> threads = StepLanes::Start(plan, std::move(lane_of), owners.size());
+    if (!threads.ok()) {
+      Log(LogLevel::kWarning, "steps that could overlap run one after another: {}", threads.status().ToString());
+      return nullptr;
+    }
+    made->threads_ = std::move(threads).value();
+    return made;
+  }
+
+  Status Run(const CancellationToken& token, std::span<StepSpan> spans) {
+    const CancellationScope scope(&token);
+    scope_ = &scope;
+    spans_ = spans;
+    for (const std::unique_ptr<Lane>& lane : lanes_) {
+      lane->token = token;
+      lane->token.hook = &lane->hook;
+    }
+    const bool is_hooked = token.hook != nullptr && token.hook->Set(CancelLanes, this);
+    Status status = threads_->Run(*this);
+    if (is_hooked) token.hook->Clear();
+    return status;
+  }
+
+ private:
+  // A lane's own, so that several delegates can be in a run that is cancelled.
+  struct Lane {
+    explicit Lane(MemoryBudget* budget) : scratch(budget) {}
+    Scratch scratch;
+    CancelHook hook;
+    CancellationToken token;
+  };
+  // What is left to do of a step that was begun beside the thread of the run.
+  enum class Rest : uint8_t { kAll, kAlternative, kOwnRun, kFailure };
+
+  explicit Lanes(Execution& execution)
+      : execution_(execution),
+        steps_(execution.plan().steps.size()),
+        rests_(steps_.size(), Rest::kAll),
+        failures_(steps_.size()) {}
+
+  static void CancelLanes(void* self) {
+    for (const std::unique_ptr<Lane>& lane : static_cast<Lanes*>(self)->lanes_) lane->hook.Call();
+  }
+
+  bool RunBeside(uint32_t lane, uint32_t index) override {
+    BoundStep& step = *steps_[index];
+    step.ran_elsewhere = false;
+    rests_[index] = Rest::kAlternative;
+    if (step.health != nullptr && !step.health->OwnerRuns()) return false;
+    rests_[index] = Rest::kOwnRun;
+    if (step.context == nullptr || (step.health != nullptr && step.health->IsToVerify(step.runs))) return false;
+    ++step.runs;
+    const CancellationToken& token = lanes_[lane]->token;
+    const CancellationScope scope(&token);
+    const uint64_t begin_ns = spans_.empty() ? 0 : NowNs();
+    Status status;
+    try {
+      status = RunContext(execution_.plan(), *step.step, *step.context,
+                          execution_.ArgsOf(step, lanes_[lane]->scratch, token), scope);
+    } catch (const std::bad_alloc&) {
+      status = Status(StatusCode::kResourceExhausted, "no memory");
+    }
+    if (!spans_.empty()) spans_[index] = {begin_ns, NowNs(), nullptr};
+    if (status.ok()) {
+      if (step.health != nullptr) step.health->Succeeded();
+      return true;
+    }
+    rests_[index] = Rest::kFailure;
+    failures_[index] = std::move(status);
+    return false;
+  }
+
+  Status RunHere(uint32_t index) override {
+    BoundStep& step = *steps_[index];
+    const CancellationToken& token = lanes_[0]->token;
+    const Rest rest = std::exchange(rests_[index], Rest::kAll);
+    const uint64_t begin_ns = spans_.empty() ? 0 : NowNs();
+    Status status = token.Check();
+    if (rest == Rest::kFailure) {
+      const RunArgs args = execution_.ArgsOf(step, execution_.scratch_, token);
+      status = execution_.AnswerFailure(step, std::exchange(failures_[index], Status()), args, *scope_);
+    } else if (status.ok()) {
+      status = rest == Rest::kAll           ? execution_.RunStep(step, token, *scope_)
+               : rest == Rest::kAlternative ? execution_.RunAlternative(step, Status(), token)
+                                            : execution_.RunOwn(step, token, *scope_);
+    }
+    if (!spans_.empty())
+      spans_[index] = {rest == Rest::kFailure ? spans_[index].begin_ns : begin_ns, NowNs(),
+                       step.ran_elsewhere ? &step.alternative->plan() : nullptr};
+    return status.ok() ? status : execution_.Placed(status, *step.step);
+  }
+
+  Execution& execution_;
+  std::vector<BoundStep*> steps_;  // per step of the plan; null where there is nothing to run
+  std::vector<Rest> rests_;
+  std::vector<Status> failures_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::unique_ptr<StepLanes> threads_;
+  const CancellationScope* scope_ = nullptr;  // of the run
+  std::span<StepSpan> spans_;
+};
+
 Execution::Execution(std::shared_ptr<const Plan> plan, StepFallback* fallback, ExecutionMemory memory)
     : plan_(std::move(plan)),
       fallback_(fallback),
@@ -280,6 +405,7 @@ Status Execution::Prepare() {
     }
     steps_.push_back(std::move(bound));
   }
+  if (plan_->overlaps) lanes_ = Lanes::Make(*this);
   return {};
 }
 
@@ -342,6 +468,7 @@ Status Execution::Placed(const Status& failure, const Step& step) const {
 }
 
 Status Execution::Run(const CancellationToken& token, std::span<StepSpan> spans, StepObserver* observer) {
+  if (lanes_ != nullptr && observer == nullptr) return lanes_->Run(token, spans);
   const bool is_watched = !spans.empty() || observer != nullptr;
   uint64_t begin = is_watched ? NowNs() : 0;
   bool is_first = true;
@@ -362,17 +489,26 @@ Status Execution::Run(const CancellationToken& token, std::span<StepSpan> spans,
   return {};
 }
 
+RunArgs Execution::ArgsOf(BoundStep& step, Scratch& scratch, const CancellationToken& token) {
+  return {step.inputs, step.outputs, allocator_.get(), &scratch, &token, hints_};
+}
+
 Status Execution::RunStep(BoundStep& step, const CancellationToken& token, const CancellationScope& scope) {
   step.ran_elsewhere = false;
   if (step.health != nullptr) {
     if (!step.health->OwnerRuns()) return RunAlternative(step, Status(), token);
-    // The device may have recovered since the alternative ran.
-    if (step.alternative != nullptr && IsDeviceFailure(step.broken)) step.broken = CreateContext(step);
   } else if (step.context == nullptr) {
     DEPUTY_RETURN_IF_ERROR(RunRegions(step, token));
     return token.Check();
   }
-  const RunArgs args{step.inputs, step.outputs, allocator_.get(), &scratch_, &token, hints_};
+  return RunOwn(step, token, scope);
+}
+
+Status Execution::RunOwn(BoundStep& step, const CancellationToken& token, const CancellationScope& scope) {
+  // The device may have recovered since the alternative ran.
+  if (step.health != nullptr && step.alternative != nullptr && IsDeviceFailure(step.broken))
+    step.broken = CreateContext(step);
+  const RunArgs args = ArgsOf(step, scratch_, token);
   if (step.health != nullptr && step.context != nullptr && step.health->IsToVerify(step.runs++))
     return RunVerified(step, args, scope);
   Status status = step.context == nullptr ? step.broken : RunContext(*plan_, *step.step, *step.context, args, scope);

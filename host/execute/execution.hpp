@@ -73,7 +73,8 @@ class StepFallback {
   virtual Status Verify(const StepRun& run, const CancellationToken& token) = 0;
 };
 
-// One thread at a time. Keeps its plan alive.
+// One thread at a time. Keeps its plan alive. Where steps of the plan may overlap it has a thread for each delegate
+// whose runs do.
 class Execution {
  public:
   // Without `fallback`, which must outlive the execution, a failure of a step ends the run; with it, only failures of
@@ -94,7 +95,8 @@ class Execution {
 
   // Runs all steps. `stop` is checked before the first step and after each one, so that a run which ends late is never
   // reported as one in time. On an error, such as that of `stop`, the outputs are undefined; the next Run starts from
-  // the beginning. `spans`, when given, has one entry per step and receives the time of each. `observer` may be null.
+  // the beginning. `spans`, when given, has one entry per step and receives the time of each. `observer` may be null;
+  // with one, the steps run one after another.
   Status Run(const CancellationToken& token = {}, std::span<StepSpan> spans = {}, StepObserver* observer = nullptr);
 
   // For the following runs, regions included.
@@ -109,6 +111,7 @@ class Execution {
 
  private:
   class Allocator;
+  class Lanes;
   struct BoundStep;
 
   Execution(std::shared_ptr<const Plan> plan, StepFallback* fallback, ExecutionMemory memory);
@@ -116,7 +119,10 @@ class Execution {
   void BindTensors();
   Status CreateContext(BoundStep& step) const;
   Status Placed(const Status& failure, const Step& step) const;
+  RunArgs ArgsOf(BoundStep& step, Scratch& scratch, const CancellationToken& token);
   Status RunStep(BoundStep& step, const CancellationToken& token, const CancellationScope& scope);
+  // The delegate is to run the step.
+  Status RunOwn(BoundStep& step, const CancellationToken& token, const CancellationScope& scope);
   Status RunAlternative(BoundStep& step, const Status& why, const CancellationToken& token);
   Status AnswerFailure(BoundStep& step, const Status& failure, const RunArgs& args, const CancellationScope& scope);
   Status RunVerified(BoundStep& step, const RunArgs& args, const CancellationScope& scope);
@@ -137,6 +143,7 @@ class Execution {
   std::vector<const deputy_tensor*> step_inputs_;  // of all steps, one after the other
   std::vector<deputy_tensor*> step_outputs_;
   std::vector<BoundStep> steps_;
+  std::unique_ptr<Lanes> lanes_;  // null: the steps run one after another
 };
 
 }  // namespace deputy::host

@@ -7,6 +7,7 @@
 #include "graph/graph.hpp"
 #include "plan/buffer_planner.hpp"
 #include "plan/step_order.hpp"
+#include "tensor/shape.hpp"
 
 namespace deputy::host {
 namespace {
@@ -56,15 +57,65 @@ void FuseSteps(Plan& plan, NodeFuser& fuser, size_t number) {
   }
 }
 
+// To start a step on another thread and to wait for its end takes as long as about so many operations of a CPU, 20 us.
+constexpr uint64_t kLeastWork = 100'000;
+
+// Multiply-adds and elements of results, as far as they are known.
+uint64_t WorkOf(const Plan& plan, const Step& step) {
+  if (!step.runs()) return 0;
+  const Graph& graph = *plan.graph;
+  uint64_t work = 0;
+  for (const NodeId id : plan.placement.partitions[step.partition].spec.nodes) {
+    work += MultiplyAdds(graph, graph.nodes[id]);
+    for (const ValueId output : graph.nodes[id].outputs)
+      if (output != kNone && graph.values[output].type.is_static())
+        work += static_cast<uint64_t>(ElementCount(graph.values[output].type.dims));
+  }
+  return work;
+}
+
+// Whether a step of a delegate that overlaps has as much work as steps of others that need not wait for it.
+bool PaysToOverlap(const Plan& plan, const StepOrder& order) {
+  if (!order.is_known()) return false;
+  const auto owner = [&](uint32_t step) { return plan.placement.partitions[plan.steps[step].partition].delegate; };
+  std::vector<uint64_t> work;
+  for (const Step& step : plan.steps) work.push_back(WorkOf(plan, step));
+  for (uint32_t step = 0; step < work.size(); ++step) {
+    if (work[step] < kLeastWork || !plan.steps[step].overlaps) continue;
+    uint64_t beside = 0;
+    for (uint32_t other = 0; other < work.size(); ++other)
+      if (owner(other) != owner(step) && !order.Precedes(other, step) && !order.Precedes(step, other))
+        beside += work[other];
+    if (beside >= kLeastWork) return true;
+  }
+  return false;
+}
+
+// The order of a plan whose steps may overlap; not known for any other plan.
+StepOrder OverlapSteps(Plan& plan, Delegates delegates) {
+  bool any = false;
+  for (Step& step : plan.steps) {
+    step.overlaps = delegates[plan.placement.partitions[step.partition].delegate]->traits().overlaps;
+    any = any || step.overlaps;
+  }
+  StepOrder order = any ? StepOrder(plan) : StepOrder();
+  plan.overlaps = any && PaysToOverlap(plan, order);
+  if (plan.overlaps) return order;
+  for (Step& step : plan.steps) {
+    step.overlaps = false;
+    step.waits.clear();
+  }
+  return StepOrder();
+}
+
 }  // namespace
 
 void CompletePlan(Plan& plan, Delegates delegates, bool top_level) {
   const size_t cpu = CpuOf(delegates);
   if (NodeFuser* const fuser = delegates[cpu]->fuser()) FuseSteps(plan, *fuser, cpu);
-  plan.overlaps = std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
-    return delegates[plan.placement.partitions[step.partition].delegate]->traits().overlaps;
-  });
-  PlanBuffers(plan, plan.overlaps ? StepOrder(plan) : StepOrder(), cpu, top_level);
+  // The steps of a region run on the thread of the step that has it.
+  plan.overlaps = false;
+  PlanBuffers(plan, top_level ? OverlapSteps(plan, delegates) : StepOrder(), cpu, top_level);
   plan.weight_bytes = 0;
   for (const Step& step : plan.steps)
     if (step.executable != nullptr) plan.weight_bytes += step.executable->weight_bytes();

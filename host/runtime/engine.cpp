@@ -253,6 +253,7 @@ class EngineBuilder {
     request.name = entry.name;
     request.device = check.device;
     request.driver = std::move(check.driver);
+    request.is_accelerator = check.is_accelerator;
     if (check.provider->manifest) NoteUnknownDevices(*check.provider);
     request.helpers = &DefaultPartitionHelpers();
     request.options = std::move(check.options);

@@ -269,6 +269,8 @@ EntryCheck CheckEntry(PluginRegistry& registry, const Entry& entry, const std::v
   if (device != nullptr) {
     check.device = device->id;
     check.driver = device->driver;
+    check.is_accelerator =
+        device->kind == DEPUTY_DEVICE_GPU || device->kind == DEPUTY_DEVICE_NPU || device->kind == DEPUTY_DEVICE_DSP;
   }
   return check;
 }

@@ -65,6 +65,7 @@ struct EntryCheck {
   DelegateDescription description;
   std::vector<std::pair<std::string, std::string>> options;  // normalized
   std::string device, driver;     // id of the device, and versions of its driver; empty where the delegate lists none
+  bool is_accelerator = false;    // the device is listed, and is not the CPU
   std::vector<Problem> mistakes;  // in the entry: options, device
   Status unusable;                // kPlugin: the plugin or its device is absent or cannot be used
 };

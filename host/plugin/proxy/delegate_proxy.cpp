@@ -52,6 +52,7 @@ DelegateTraits DelegateProxy::traits() const {
   DelegateTraits traits;
   traits.takes_dynamic_shapes = (opened_->table().flags & DEPUTY_DELEGATE_DYNAMIC_SHAPES) != 0;
   traits.keeps_partitions = opened_->resize() != nullptr;
+  traits.overlaps = opened_->is_accelerator();
   return traits;
 }
 

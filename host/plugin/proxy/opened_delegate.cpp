@@ -31,6 +31,7 @@ OpenedDelegate::OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deput
       profiling_(ProfilingOf(*table)),
       device_(request.device),
       driver_(request.driver),
+      is_accelerator_(request.is_accelerator),
       compile_only_(request.compile_only),
       priority_(request.priority),
       precision_(static_cast<deputy_dtype>(request.precision)),

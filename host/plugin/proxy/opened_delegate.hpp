@@ -59,6 +59,7 @@ class OpenedDelegate {
   HandleTracker* handle_tracker() const { return services_->handle_tracker(); }
   const std::string& device() const { return device_; }
   const std::string& driver() const { return driver_; }  // of the device
+  bool is_accelerator() const { return is_accelerator_; }              // the device
   bool compile_only() const { return compile_only_; }
   int32_t priority() const { return priority_; }
   deputy_dtype precision() const { return precision_; }
@@ -162,7 +163,7 @@ class OpenedDelegate {
   const deputy_ext_resize* resize_;
   const deputy_ext_profiling* profiling_;
   std::string device_, driver_;
-  bool compile_only_;
+  bool is_accelerator_, compile_only_;
   int32_t priority_;
   deputy_dtype precision_;
   CallLimit call_limit_;

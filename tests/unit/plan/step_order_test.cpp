@@ -62,19 +62,43 @@ TEST(StepOrder, ThatOfTooManyStepsIsNotKnown) {
   EXPECT_EQ(plan.steps[3].waits, Waits({2, 1}));
 }
 
-TEST(StepOrder, APlanOverlapsIfADelegateOfItsStepsDoes) {
+// x -> Relu of the delegate and Neg of the CPU -> Add; or all in a chain.
+Plan PlanOfBranches(bool overlaps, bool chain, int64_t elements) {
   const auto npu = std::make_shared<TestDelegate>("npu", std::set<std::string>{"Relu"});
+  npu->overlap = overlaps;
   const HostedDelegate delegates[] = {
       npu, std::make_shared<TestDelegate>("cpu", std::set<std::string>{"*"}, /*one_node=*/true)};
-  for (const bool overlaps : {false, true})
-    for (const char* op : {"Relu", "Neg"}) {
-      npu->overlap = overlaps;
-      const auto graph = std::make_shared<Graph>(TestGraph({{"a", op}, {"y", "Abs"}}).graph);
-      const Result<std::shared_ptr<const Plan>> plan = host::MakePlan(graph, delegates, {});
-      ASSERT_TRUE(plan.ok()) << plan.status().ToString();
-      EXPECT_EQ((*plan)->overlaps, overlaps && op == std::string("Relu"));
-      EXPECT_EQ((*plan)->steps[1].waits, (*plan)->overlaps ? Waits({0}) : Waits());
+  TestGraph graph(ValueType{DType::kFloat32, true, {elements}});
+  graph.Input("x").Node("a", "Relu", {"x"}).Node("b", "Neg", {chain ? "a" : "x"}).Node("y", "Add", {"a", "b"});
+  graph.Output("y");
+  const Result<std::shared_ptr<const Plan>> plan =
+      MakePlan(std::make_shared<Graph>(std::move(graph.graph)), delegates, {});
+  EXPECT_TRUE(plan.ok()) << plan.status().ToString();
+  return plan.ok() ? **plan : Plan();
+}
+
+TEST(StepOrder, APlanOverlapsIfADelegateLeavesTheCpuEnoughToDo) {
+  constexpr int64_t kMuch = 1 << 17;
+  const Plan plan = PlanOfBranches(/*overlaps=*/true, /*chain=*/false, kMuch);
+  EXPECT_TRUE(plan.overlaps);
+  ASSERT_EQ(plan.steps.size(), 3u);
+  EXPECT_TRUE(plan.steps[0].overlaps);
+  EXPECT_FALSE(plan.steps[1].overlaps);
+  EXPECT_EQ(plan.steps[2].waits, Waits({1, 0}));
+}
+
+TEST(StepOrder, OtherPlansRunInOrder) {
+  constexpr int64_t kMuch = 1 << 17;
+  const Plan plans[] = {PlanOfBranches(/*overlaps=*/false, /*chain=*/false, kMuch),
+                        PlanOfBranches(/*overlaps=*/true, /*chain=*/true, kMuch),
+                        PlanOfBranches(/*overlaps=*/true, /*chain=*/false, 100)};
+  for (const Plan& plan : plans) {
+    EXPECT_FALSE(plan.overlaps);
+    for (const Step& step : plan.steps) {
+      EXPECT_FALSE(step.overlaps);
+      EXPECT_EQ(step.waits, Waits());
     }
+  }
 }
 
 }  // namespace
