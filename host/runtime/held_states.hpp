@@ -13,6 +13,7 @@ namespace deputy::host {
 // [one-thread]
 class HeldStates {
  public:
+  bool any() const { return !held_.empty(); }
   // Sets the initial values.
   Status Begin(const Graph& graph);
   // For another plan of the same model. An error changes nothing.

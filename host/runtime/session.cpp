@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 #include <iterator>
+#include <mutex>
 #include <span>
 #include <thread>
 #include <unordered_set>
@@ -17,6 +18,7 @@
 #include "runtime/events.hpp"
 #include "runtime/held_states.hpp"
 #include "runtime/model_state.hpp"
+#include "runtime/request_queue.hpp"
 #include "runtime/tensor_binding.hpp"
 #include "tensor/held_value.hpp"
 #include "tensor/shape.hpp"
@@ -27,6 +29,10 @@ using host::Error;
 using host::Execution;
 
 struct Session::State {
+  class Runner;
+  // The state of a new session.
+  static Result<std::unique_ptr<State>> Make(const std::shared_ptr<Model::State>& model);
+
   std::shared_ptr<Model::State> model;
   std::vector<DType> input_types;
   std::vector<Shape> shapes;
@@ -52,7 +58,22 @@ struct Session::State {
   std::atomic<uint64_t> cancelled_ns{0};       // time at which the current run was cancelled; 0: it was not
   host::CancelHook cancel_hook;                // of the delegate that runs
   host::RunHints hints;
+  // Of PredictAsync. The request of the current run, if it is one, and whether that was cancelled.
+  const host::QueuedRequest* request = nullptr;
+  const std::atomic<bool>* request_cancelled = nullptr;
+  size_t most_requests = 4;
+  ResultOrder order = ResultOrder::kAsSubmitted;
+  std::mutex requests_mutex;
+  std::vector<std::unique_ptr<State>> beside;    // for runs beside those of this one
+  std::unique_ptr<host::RequestQueue> requests;  // null until first used
+  bool is_ending = false;
 
+  // Made when first used. [any-thread]
+  Result<host::RequestQueue*> Requests();
+  // Ends all requests. Not from a callback.
+  void StopRequests(bool for_good);
+  // From the current call or request on; zero: no limit.
+  std::chrono::nanoseconds Limit() const;
   Status Predict(const std::vector<Tensor>& wanted, std::vector<Tensor>& outputs);
   // Computes the outputs for `inputs`; those that are not tensors are taken by TakeValues.
   Status Run(std::vector<Tensor>& outputs);
@@ -93,7 +114,7 @@ class Use {
 
   Status status() const {
     if (!first_)
-      return Error(StatusCode::kFailedPrecondition, "another thread uses the session")
+      return Error(StatusCode::kFailedPrecondition, "another thread uses the session, or requests are in flight")
           .Advise("use one session per thread");
     return host::CheckNotForked();
   }
@@ -353,18 +374,24 @@ std::vector<uint64_t> Session::State::BusyTimes() const {
   return times;
 }
 
+std::chrono::nanoseconds Session::State::Limit() const {
+  return request == nullptr ? timeout : std::chrono::nanoseconds(request->timeout_ns);
+}
+
 host::CancellationToken Session::State::BeginStop() {
   cancelled_ns = 0;
+  if (request_cancelled != nullptr && *request_cancelled) Cancel();
+  const uint64_t from_ns = request == nullptr ? begin_ns : request->result.submitted_ns;
   const uint64_t most = model->engine->limits.loop_steps;
   loop_steps = {most == 0 ? UINT64_MAX : most, 0};
-  return {timeout.count() <= 0 ? 0 : begin_ns + static_cast<uint64_t>(timeout.count()), &cancelled_ns, &cancel_hook,
+  return {Limit().count() <= 0 ? 0 : from_ns + static_cast<uint64_t>(Limit().count()), &cancelled_ns, &cancel_hook,
           &loop_steps};
 }
 
 Status Session::State::WithLimit(Status status) const {
-  if (status.code() != StatusCode::kDeadlineExceeded || timeout.count() <= 0 || !stop.Due()) return status;
-  const std::string limit = host::FormatDuration(std::chrono::duration_cast<host::Duration>(timeout));
-  return std::move(status).Advise(timeout_is_configured
+  if (status.code() != StatusCode::kDeadlineExceeded || Limit().count() <= 0 || !stop.Due()) return status;
+  const std::string limit = host::FormatDuration(std::chrono::duration_cast<host::Duration>(Limit()));
+  return std::move(status).Advise(timeout_is_configured && Limit() == timeout
                                       ? fmt::format("raise 'limits: {{timeout: {}}}' in the configuration", limit)
                                       : fmt::format("the time limit of the run is {}", limit));
 }
@@ -373,6 +400,61 @@ void Session::State::Cancel() {
   uint64_t never = 0;
   cancelled_ns.compare_exchange_strong(never, host::NowNs());
   cancel_hook.Call();
+}
+
+// Computes requests with the state of a session, which outlives it.
+class Session::State::Runner final : public host::RequestRunner {
+ public:
+  explicit Runner(State& state) : state_(state) {}
+  void Run(host::QueuedRequest& request, const std::atomic<bool>& cancelled) override {
+    state_.request = &request;
+    state_.request_cancelled = &cancelled;
+    request.result.status = state_.Predict(request.result.inputs, request.result.outputs);
+    state_.request = nullptr;
+    state_.request_cancelled = nullptr;
+  }
+  void Cancel() override { state_.Cancel(); }
+
+ private:
+  State& state_;
+};
+
+Result<std::unique_ptr<Session::State>> Session::State::Make(const std::shared_ptr<Model::State>& model) {
+  auto made = std::make_unique<State>();
+  made->model = model;
+  made->timeout = std::chrono::nanoseconds(model->engine->limits.timeout_ns);
+  for (const TensorInfo& input : model->inputs) made->input_types.push_back(input.dtype);
+  if (Status begun = made->states.Begin(*model->graph); !begun.ok()) return std::move(begun).At(model->name);
+  if (model->has_static_inputs()) DEPUTY_RETURN_IF_ERROR(made->Prepare(model->static_shapes()));
+  return made;
+}
+
+Result<host::RequestQueue*> Session::State::Requests() {
+  const std::lock_guard lock(requests_mutex);
+  if (is_ending) return Error(StatusCode::kFailedPrecondition, "the session is being destroyed");
+  if (requests != nullptr) return requests.get();
+  std::vector<std::unique_ptr<host::RequestRunner>> runners;
+  runners.push_back(std::make_unique<Runner>(*this));
+  const size_t most_runs = states.any() ? 1 : most_requests;
+  while (beside.size() + 1 < most_runs) {
+    DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<State> made, Make(model));
+    made->hints = hints;
+    if (made->execution != nullptr) made->execution->SetHints(hints);
+    beside.push_back(std::move(made));
+  }
+  beside.resize(most_runs - 1);
+  for (const std::unique_ptr<State>& other : beside) runners.push_back(std::make_unique<Runner>(*other));
+  DEPUTY_ASSIGN_OR_RETURN(requests, host::RequestQueue::Start(std::move(runners), most_requests, order, in_use));
+  return requests.get();
+}
+
+void Session::State::StopRequests(bool for_good) {
+  std::unique_ptr<host::RequestQueue> stopped;
+  {
+    const std::lock_guard lock(requests_mutex);
+    is_ending = for_good;
+    stopped = std::move(requests);
+  }
 }
 
 Session::Session() = default;
@@ -389,6 +471,7 @@ Session& Session::operator=(Session&& other) noexcept {
 void Session::End() {
   host::KeepInForkedChild(state_);
   if (state_ == nullptr) return;
+  state_->StopRequests(/*for_good=*/true);
   while (state_->in_use.load(std::memory_order_acquire)) {
     state_->Cancel();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -424,6 +507,56 @@ Status Session::PredictValues(const std::vector<ModelValue>& inputs, std::vector
   DEPUTY_RETURN_IF_ERROR(state_->Finish());
   *outputs = std::move(values);
   return {};
+}
+
+Result<uint64_t> Session::PredictAsync(std::vector<Tensor>&& inputs, PredictCallback done, RequestOptions&& options) {
+  if (state_ == nullptr) return NotCreated();
+  if (done == nullptr) return Error(StatusCode::kInvalidArgument, "done must not be empty");
+  DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
+  DEPUTY_ASSIGN_OR_RETURN(host::RequestQueue* const requests, state_->Requests());
+  host::QueuedRequest request;
+  request.result.inputs = std::move(inputs);
+  request.result.outputs = std::move(options.outputs);
+  request.done = std::move(done);
+  const std::chrono::nanoseconds timeout = options.timeout.count() < 0 ? state_->timeout : options.timeout;
+  request.timeout_ns = static_cast<uint64_t>(std::max<int64_t>(0, timeout.count()));
+  Result<uint64_t> number = requests->Submit(request);
+  if (number.ok()) return number;
+  inputs = std::move(request.result.inputs);
+  options.outputs = std::move(request.result.outputs);
+  return std::move(number).status().At(state_->model->name);
+}
+
+Result<std::future<PredictResult>> Session::PredictAsync(std::vector<Tensor>&& inputs, RequestOptions&& options) {
+  auto promise = std::make_shared<std::promise<PredictResult>>();
+  std::future<PredictResult> future = promise->get_future();
+  const Result<uint64_t> number = PredictAsync(
+      std::move(inputs), [promise](PredictResult&& result) { promise->set_value(std::move(result)); },
+      std::move(options));
+  if (!number.ok()) return number.status();
+  return future;
+}
+
+Status Session::SetInFlight(size_t most, ResultOrder order) {
+  if (state_ == nullptr) return NotCreated();
+  if (most == 0) return Error(StatusCode::kInvalidArgument, "at least one request must be allowed in flight");
+  const Use use(state_->in_use);
+  DEPUTY_RETURN_IF_ERROR(use.status());
+  {
+    const std::lock_guard lock(state_->requests_mutex);
+    if (state_->requests != nullptr && state_->requests->calls_back())
+      return Error(StatusCode::kFailedPrecondition, "SetInFlight was called from a callback");
+  }
+  state_->StopRequests(/*for_good=*/false);
+  state_->most_requests = most;
+  state_->order = order;
+  return {};
+}
+
+void Session::CancelRequest(uint64_t request) {
+  if (state_ == nullptr) return;
+  const std::lock_guard lock(state_->requests_mutex);
+  if (state_->requests != nullptr) state_->requests->Cancel(request);
 }
 
 Result<MeasureReport> Session::MeasurePlacement(const std::vector<Tensor>& inputs, const MeasureOptions& options) {
@@ -469,13 +602,21 @@ void Session::SetTimeout(std::chrono::nanoseconds timeout) {
 }
 
 void Session::Cancel() {
-  if (state_ != nullptr) state_->Cancel();
+  if (state_ == nullptr) return;
+  state_->Cancel();
+  const std::lock_guard lock(state_->requests_mutex);
+  if (state_->requests != nullptr) state_->requests->CancelAll();
 }
 
 void Session::SetHints(const RunHints& hints) {
   if (state_ == nullptr) return;
-  state_->hints = {static_cast<uint32_t>(std::clamp(hints.power_level, 0, 4)), hints.precision};
-  if (state_->execution != nullptr) state_->execution->SetHints(state_->hints);
+  const host::RunHints wishes{static_cast<uint32_t>(std::clamp(hints.power_level, 0, 4)), hints.precision};
+  const auto set = [&](State& state) {
+    state.hints = wishes;
+    if (state.execution != nullptr) state.execution->SetHints(wishes);
+  };
+  set(*state_);
+  for (const std::unique_ptr<State>& other : state_->beside) set(*other);
 }
 
 void Session::EnableProfiling(bool on) {
@@ -539,12 +680,7 @@ Result<Tensor> Model::AllocateTensor(DType dtype, Shape shape) const {
 Result<Session> Model::CreateSession() const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
   DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
-  auto session = std::make_unique<Session::State>();
-  session->model = state_;
-  session->timeout = std::chrono::nanoseconds(state_->engine->limits.timeout_ns);
-  for (const TensorInfo& input : state_->inputs) session->input_types.push_back(input.dtype);
-  if (Status begun = session->states.Begin(*state_->graph); !begun.ok()) return std::move(begun).At(state_->name);
-  if (state_->has_static_inputs()) DEPUTY_RETURN_IF_ERROR(session->Prepare(state_->static_shapes()));
+  DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Session::State> session, Session::State::Make(state_));
   return Session(std::move(session));
 }
 

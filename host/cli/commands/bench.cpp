@@ -6,9 +6,11 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,6 +36,8 @@ namespace {
 
 // Timing every step costs time itself, so the times of delegates are measured in separate runs.
 constexpr uint64_t kMostProfiledRuns = 10;
+// Steps overlap where a run takes less than so much of their sum.
+constexpr double kOverlapShown = 0.95;
 
 struct BenchOptions {
   std::string model, csv, duration, timeout;  // empty: none
@@ -41,7 +45,7 @@ struct BenchOptions {
   InputArguments inputs;
   std::vector<std::string> shapes;
   std::vector<double> percentiles = {50, 90, 95, 99};
-  uint32_t threads = 0, sessions = 1, runs = 50, warmup = 5;
+  uint32_t threads = 0, sessions = 1, in_flight = 1, runs = 50, warmup = 5;
   bool runs_given = false;
   uint64_t seed = 1;
   size_t top = 20;
@@ -60,8 +64,10 @@ struct Measured {
   uint64_t memory_peak = 0;  // bytes
   std::vector<TimedRun> runs;
   uint64_t duration_ns = 0;  // from the begin of the first to the end of the last
+  double sequential_rate = 0;  // runs per second, one at a time; 0: not measured
   Latency latency;
-  DelegateTimes delegate_ns;  // per profiled run
+  DelegateTimes delegate_ns;      // per profiled run
+  uint64_t profiled_run_ns = 0;  // less than the sum of these where steps overlap
   OperatorTimes operators;
   PlacementReport placement;
 
@@ -149,6 +155,74 @@ Status RunSessions(std::vector<Runner>& runners, const std::vector<Tensor>& inpu
   return {};
 }
 
+double RunsPerSecond(const Measured& measured) {
+  return static_cast<double>(measured.runs.size()) * 1e9 /
+         static_cast<double>(std::max<uint64_t>(1, measured.duration_ns));
+}
+
+// Timed requests of one session, each of which is submitted again when it has ended, until the limit is reached.
+class RequestStream {
+ public:
+  RequestStream(Session& session, const Limit& limit) : session_(session), limit_(limit) { runs_.reserve(limit.runs); }
+
+  // The first failure ends the stream.
+  Status Run(const std::vector<Tensor>& inputs, uint32_t in_flight) {
+    begin_ = Clock::now();
+    in_flight_ = in_flight;
+    for (uint32_t i = 0; i < in_flight; ++i) Submit(inputs, {});
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [&] { return in_flight_ == 0; });
+    return std::move(status_);
+  }
+  std::vector<TimedRun>& runs() { return runs_; }
+  uint64_t duration_ns() const { return duration_ns_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void Submit(std::vector<Tensor> inputs, std::vector<Tensor> outputs) {
+    const Result<uint64_t> number = session_.PredictAsync(
+        std::move(inputs), [this](PredictResult&& result) { Ended(std::move(result)); }, {std::move(outputs)});
+    if (!number.ok()) End(number.status());
+  }
+  void Ended(PredictResult&& result) {
+    if (!result.status.ok()) return End(std::move(result.status));
+    if (first_ns_ == 0) first_ns_ = result.submitted_ns;
+    runs_.push_back({0, result.submitted_ns - first_ns_, result.ended_ns - result.submitted_ns});
+    duration_ns_ = result.ended_ns - first_ns_;
+    if (limit_.reached(static_cast<uint32_t>(runs_.size()), Clock::now() - begin_)) return End({});
+    Submit(std::move(result.inputs), std::move(result.outputs));
+  }
+  void End(Status status) {
+    const std::lock_guard lock(mutex_);
+    if (status_.ok()) status_ = std::move(status);
+    if (--in_flight_ == 0) ended_.notify_one();
+  }
+
+  Session& session_;
+  const Limit limit_;
+  Clock::time_point begin_;
+  uint64_t first_ns_ = 0, duration_ns_ = 0;
+  std::vector<TimedRun> runs_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  uint32_t in_flight_ = 0;
+  Status status_;
+};
+
+// The timed runs of one session with requests in flight. They warm up as well: each has memory of its own.
+Status RunInFlight(Session& session, const std::vector<Tensor>& inputs, const BenchOptions& options, const Limit& limit,
+                   Measured& measured) {
+  DEPUTY_RETURN_IF_ERROR(session.SetInFlight(options.in_flight));
+  RequestStream warm(session, {options.in_flight * (options.warmup + 1), {}});
+  DEPUTY_RETURN_IF_ERROR(warm.Run(inputs, options.in_flight));
+  RequestStream timed(session, limit);
+  DEPUTY_RETURN_IF_ERROR(timed.Run(inputs, options.in_flight));
+  measured.runs = std::move(timed.runs());
+  measured.duration_ns = timed.duration_ns();
+  return {};
+}
+
 Status TimeDelegates(Session& session, const std::vector<Tensor>& inputs, const BenchOptions& options,
                      Measured& measured) {
   std::vector<Tensor> outputs;
@@ -158,9 +232,11 @@ Status TimeDelegates(Session& session, const std::vector<Tensor>& inputs, const 
   for (uint64_t i = 0; i < runs; ++i) {
     DEPUTY_RETURN_IF_ERROR(session.Predict(inputs, &outputs));
     AddTimes(measured.delegate_ns, session.statistics().delegate_ns);
+    measured.profiled_run_ns += session.statistics().total_ns;
     if (options.per_operator) measured.operators.Add(session.events(), measured.placement);
   }
   for (auto& [name, ns] : measured.delegate_ns) ns /= runs;
+  measured.profiled_run_ns /= runs;
   return {};
 }
 
@@ -188,6 +264,11 @@ Status Measure(const LoadedModel& loaded, Session first, const BenchOptions& opt
     measured.runs.insert(measured.runs.end(), runner.runs.begin(), runner.runs.end());
     measured.duration_ns = std::max(measured.duration_ns, runner.runs.back().start_ns + runner.runs.back().ns);
   }
+  if (options.in_flight > 1) {
+    measured.sequential_rate = RunsPerSecond(measured);
+    ShowProgress(fmt::format("measuring with {} requests in flight", options.in_flight));
+    DEPUTY_RETURN_IF_ERROR(RunInFlight(runners.front().session, inputs, options, limit, measured));
+  }
   measured.latency = SummarizeRuns(measured.run_ns());
   DEPUTY_ASSIGN_OR_RETURN(measured.placement, runners.front().session.Placement());
   DEPUTY_RETURN_IF_ERROR(TimeDelegates(runners.front().session, inputs, options, measured));
@@ -200,11 +281,6 @@ uint64_t TimeOfAll(const Measured& measured) {
   uint64_t sum = 0;
   for (const auto& [name, ns] : measured.delegate_ns) sum += ns;
   return sum;
-}
-
-double RunsPerSecond(const Measured& measured) {
-  return static_cast<double>(measured.runs.size()) * 1e9 /
-         static_cast<double>(std::max<uint64_t>(1, measured.duration_ns));
 }
 
 std::string PercentileName(double percent) { return fmt::format("p{}", percent); }
@@ -233,6 +309,7 @@ Json JsonOf(const BenchOptions& options, const LoadedModel& loaded, const Measur
                {"runs", measured.runs.size()},
                {"warmup", options.warmup},
                {"sessions", options.sessions},
+               {"in_flight", options.in_flight},
                {"inputs", std::move(inputs)},
                {"open_ns", loaded.times.open_ns},
                {"build_ns", loaded.times.build_ns},
@@ -246,10 +323,12 @@ Json JsonOf(const BenchOptions& options, const LoadedModel& loaded, const Measur
                {"duration_ns", measured.duration_ns},
                {"latency_ns", std::move(latency)},
                {"runs_per_second", RunsPerSecond(measured)},
+               {"profiled_run_ns", measured.profiled_run_ns},
                {"memory_before_bytes", loaded.times.memory_before_bytes},
                {"memory_peak_bytes", measured.memory_peak},
                {"multiply_adds", measured.placement.multiply_adds},
                {"delegates", std::move(delegates)}};
+  if (options.in_flight > 1) json["sequential_runs_per_second"] = measured.sequential_rate;
   if (options.per_operator) json["operators"] = measured.operators.ToJson();
   return json;
 }
@@ -273,7 +352,16 @@ void PrintReport(const BenchOptions& options, const LoadedModel& loaded, const M
   for (const double percent : options.percentiles)
     latency += fmt::format(", {} {}", PercentileName(percent), DurationText(PercentileOf(measured.run_ns(), percent)));
   head.Add("latency", latency + ", max " + DurationText(measured.latency.max));
-  head.Add("throughput", fmt::format("{:.{}f} runs/s", RunsPerSecond(measured), RunsPerSecond(measured) < 100 ? 1 : 0));
+  const auto rate = [](double runs) { return fmt::format("{:.{}f} runs/s", runs, runs < 100 ? 1 : 0); };
+  std::string throughput = rate(RunsPerSecond(measured));
+  if (options.in_flight > 1)
+    throughput += fmt::format(" with {} requests in flight, {:.2f} of {} one at a time", options.in_flight,
+                              RunsPerSecond(measured) / measured.sequential_rate, rate(measured.sequential_rate));
+  head.Add("throughput", throughput);
+  const double overlap = static_cast<double>(measured.profiled_run_ns) /
+                         static_cast<double>(std::max<uint64_t>(1, TimeOfAll(measured)));
+  if (overlap < kOverlapShown)
+    head.Add("overlap", fmt::format("a run takes {:.2f} of the sum of its steps", overlap));
   head.Add("memory", fmt::format("{} peak, {} before the model", BytesText(measured.memory_peak),
                                  BytesText(times.memory_before_bytes)));
   Table table({{"delegate"},
@@ -355,9 +443,17 @@ Command MakeBenchCommand(CLI::App& app) {
                    "Run for this time instead of a number of runs; with --runs, for the longer of both")
       ->type_name("10s");
   AddTimeout(*syntax, options->timeout);
-  syntax->add_option("--sessions", options->sessions, "Concurrent sessions, each on its own thread")
+  CLI::Option* const sessions =
+      syntax->add_option("--sessions", options->sessions, "Concurrent sessions, each on its own thread")
+          ->capture_default_str()
+          ->check(CLI::Range(1U, 1024U))
+          ->type_name("N");
+  syntax
+      ->add_option("--in-flight", options->in_flight,
+                   "Requests of one session in flight at once, after as many runs one at a time")
       ->capture_default_str()
       ->check(CLI::Range(1U, 1024U))
+      ->excludes(sessions)
       ->type_name("N");
   syntax->add_option("--percentiles", options->percentiles, "Percentiles of latency to show")
       ->delimiter(',')

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -82,13 +83,30 @@ struct MeasureReport {
   bool complete = true;  // false: the budget ended the search
 };
 
+// The result of a request of Session::PredictAsync. Times are CLOCK_MONOTONIC, in nanoseconds.
+struct PredictResult {
+  uint64_t request = 0;  // its number
+  Status status;
+  std::vector<Tensor> inputs;   // of the request
+  std::vector<Tensor> outputs;  // undefined unless the status is OK
+  uint64_t submitted_ns = 0, begun_ns = 0, ended_ns = 0;  // begun: 0 for a request that was never begun
+};
+using PredictCallback = std::function<void(PredictResult&&)>;
+
+struct RequestOptions {
+  std::vector<Tensor> outputs = {};      // used again, as those of Predict
+  std::chrono::nanoseconds timeout{-1};  // counts from the call; zero: no limit; negative: that of the session
+};
+
+enum class ResultOrder { kAsSubmitted, kAsTheyEnd };
+
 // One thread at a time, which Predict, PredictValues, MeasurePlacement, Resize and ResetStates check:
 // kFailedPrecondition while another thread is in one of them. Any number of sessions of one model may run at once, each
 // on its own thread. Keeps the parts of its model that it needs alive.
 class DEPUTY_API Session {
  public:
   Session();
-  // Cancels a run that another thread is in, and waits for it.
+  // Cancels a run that another thread is in and all requests, and waits for them and their callbacks.
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
@@ -105,6 +123,26 @@ class DEPUTY_API Session {
   // copied; no element of `outputs` is in memory of `inputs`.
   Status PredictValues(const std::vector<ModelValue>& inputs, std::vector<ModelValue>* outputs);
 
+  // Returns at once; the results go to `done`, on a thread of the session, one call at a time and in the order of the
+  // requests unless SetInFlight says otherwise. A request that ends before it has begun, because it was cancelled or
+  // its time was over, does not wait for earlier ones. Inputs and options are moved from where a request is accepted,
+  // and come back with the result: a caller that submits them again causes no allocation. The memory of borrowed
+  // tensors must stay valid and unchanged until then. `done` may call PredictAsync and the functions that
+  // cancel; it must not throw, and not destroy the session.
+  //
+  // A request has a plan's memory of its own, so that several are in different steps at once: a model on two devices
+  // has both in use. A model with states has one run at a time, in the order of the requests. While requests are in
+  // flight the functions that compute, such as Predict, are kFailedPrecondition, and the settings must not be changed.
+  // kUnavailable: as many are in flight as SetInFlight allows. Returns the number of the request. [any-thread]
+  Result<uint64_t> PredictAsync(std::vector<Tensor>&& inputs, PredictCallback done, RequestOptions&& options = {});
+  // The same with the result in a future, which a failed request does not throw from.
+  Result<std::future<PredictResult>> PredictAsync(std::vector<Tensor>&& inputs, RequestOptions&& options = {});
+  // The most requests in flight, 4 without this call: accepted, and their results not yet handed on. So many runs have
+  // memory and a thread of their own. kFailedPrecondition while requests are in flight.
+  Status SetInFlight(size_t most, ResultOrder order = ResultOrder::kAsSubmitted);
+  // Ends one request with kCancelled, as Cancel does with a run; nothing happens where it has ended. [any-thread]
+  void CancelRequest(uint64_t request);
+
   // Prepares for inputs of these shapes, this session only. The shape of an input that is not a tensor is left empty.
   Status Resize(const std::vector<Shape>& shapes);
 
@@ -114,7 +152,7 @@ class DEPUTY_API Session {
   // that it did not stop and how late it was. Zero: no limit. Without a call it is `limits: {timeout}` of the
   // configuration, whose other limits end a run with kResourceExhausted.
   void SetTimeout(std::chrono::nanoseconds timeout);
-  // Ends the current Predict, if there is one, with kCancelled, at the next check of the timeout; the session can be
+  // Ends the current Predict, if there is one, and all requests in flight with kCancelled, at the next check of the timeout; the session can be
   // used as before. A later Predict is not affected: a caller that cannot know whether the other thread has called it
   // yet cancels again until it returns, or sets a timeout. [any-thread]
   void Cancel();

@@ -6,6 +6,7 @@
 
 #include "plan/make_plan.hpp"
 #include "support/test_delegate.hpp"
+#include "support/waiting.hpp"
 #include "unit/execute/cpu_plan.hpp"
 
 namespace deputy::host {
@@ -17,12 +18,6 @@ constexpr int64_t kElements = 1 << 17;  // enough to overlap
 Status CopyThrough(const RunArgs& args) {
   std::memcpy(args.outputs[0]->data, args.inputs[0]->data, args.inputs[0]->byte_size);
   return {};
-}
-
-// Whether `flag` is set within ten seconds.
-bool Comes(const std::atomic<bool>& flag) {
-  for (int i = 0; i < 10'000 && !flag; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return flag;
 }
 
 // x -> Relu on `left`, Sigmoid on `right` -> Add on the CPU; both delegates compute the identity.
@@ -68,12 +63,12 @@ TEST_F(OverlapTest, StepsOfTwoDelegatesRunAtOnce) {
     std::atomic<bool> left{false}, right{false};
     left_->execute = [&](const RunArgs& args) {
       left = true;
-      EXPECT_TRUE(Comes(right));
+      EXPECT_TRUE(Eventually([&] { return right.load(); }));
       return CopyThrough(args);
     };
     right_->execute = [&](const RunArgs& args) {
       right = true;
-      EXPECT_TRUE(Comes(left));
+      EXPECT_TRUE(Eventually([&] { return left.load(); }));
       return CopyThrough(args);
     };
     std::fill(out_.begin(), out_.end(), 0.0F);
@@ -87,7 +82,7 @@ TEST_F(OverlapTest, TheTimesOfItsStepsOverlapToo) {
   ASSERT_TRUE(Prepare().ok());
   std::atomic<bool> right{false};
   left_->execute = [&](const RunArgs& args) {
-    EXPECT_TRUE(Comes(right));
+    EXPECT_TRUE(Eventually([&] { return right.load(); }));
     return CopyThrough(args);
   };
   right_->execute = [&](const RunArgs& args) {
@@ -109,7 +104,7 @@ TEST_F(OverlapTest, AFailureEndsTheRunWhenTheOtherStepHasEnded) {
     return Status(StatusCode::kInternal, "no");
   };
   right_->execute = [&](const RunArgs& args) {
-    EXPECT_TRUE(Comes(failed));
+    EXPECT_TRUE(Eventually([&] { return failed.load(); }));
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     ended = true;
     return CopyThrough(args);
@@ -140,7 +135,7 @@ TEST_F(OverlapTest, ACancelReachesAllThatRun) {
     };
     EXPECT_TRUE(args.cancellation->hook->Set(end, &wait));
     ++waiting;
-    EXPECT_TRUE(Comes(wait.ends));
+    EXPECT_TRUE(Eventually([&] { return wait.ends.load(); }));
     args.cancellation->hook->Clear();
     return args.cancellation->Check();
   };

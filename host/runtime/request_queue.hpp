@@ -1,0 +1,90 @@
+// Requests of one session that are in flight: runners compute them, each on its own thread, and one further thread
+// hands their results to the callbacks.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "deputy/model.hpp"
+
+namespace deputy::host {
+
+struct QueuedRequest {
+  PredictResult result;
+  PredictCallback done;
+  uint64_t timeout_ns = 0;  // from result.submitted_ns; 0: none
+};
+
+// Computes one request at a time.
+class RequestRunner {
+ public:
+  virtual ~RequestRunner() = default;
+  // Sets outputs and status. `cancelled` is set before a call of Cancel, which may come before the run has begun.
+  virtual void Run(QueuedRequest& request, const std::atomic<bool>& cancelled) = 0;
+  // Ends the current run, if there is one. [any-thread]
+  virtual void Cancel() = 0;
+};
+
+// Allocates only when it is made. [any-thread]
+class RequestQueue {
+ public:
+  // `most`: requests that are accepted and whose results are not yet handed on. `in_use`, which outlives this, is set
+  // while there are any.
+  static Result<std::unique_ptr<RequestQueue>> Start(std::vector<std::unique_ptr<RequestRunner>> runners, size_t most,
+                                                     ResultOrder order, std::atomic<bool>& in_use);
+  // Cancels all requests, and returns after their callbacks have. Not from a callback.
+  ~RequestQueue();
+  RequestQueue(const RequestQueue&) = delete;
+  RequestQueue& operator=(const RequestQueue&) = delete;
+
+  // The number of the request, counted from 1. kUnavailable where `most` are in flight, kFailedPrecondition where
+  // `in_use` was set by others: `request` is unchanged.
+  Result<uint64_t> Submit(QueuedRequest& request);
+  void Cancel(uint64_t number);
+  void CancelAll();
+  // Whether this thread is in a callback.
+  bool calls_back() const { return threads_.back().get_id() == std::this_thread::get_id(); }
+
+ private:
+  enum class Stage : uint8_t { kFree, kQueued, kRunning, kEnded };
+  struct Slot {
+    Stage stage = Stage::kFree;
+    bool has_begun = false;
+    std::atomic<bool> cancelled{false};
+    QueuedRequest request;
+    RequestRunner* runner = nullptr;  // while it runs
+
+    uint64_t number() const { return request.result.request; }
+  };
+
+  RequestQueue(std::vector<std::unique_ptr<RequestRunner>> runners, size_t most, ResultOrder order,
+               std::atomic<bool>& in_use)
+      : runners_(std::move(runners)), order_(order), in_use_(in_use), slots_(most) {}
+  void RunRequests(RequestRunner& runner);
+  void Complete();
+  // The request of the stage with the smallest number; null: there is none.
+  Slot* First(Stage stage);
+  // One whose result can be handed on now; null: there is none.
+  Slot* Completed();
+  // Ends those that have not begun in time; the first deadline of the others, UINT64_MAX: none.
+  uint64_t EndOverdue();
+  void CancelSlot(Slot& slot);
+  bool is_idle() const;
+
+  const std::vector<std::unique_ptr<RequestRunner>> runners_;
+  const ResultOrder order_;
+  std::atomic<bool>& in_use_;
+  mutable std::mutex mutex_;  // of all below but the threads
+  std::condition_variable queued_, ended_;
+  std::vector<Slot> slots_;
+  uint64_t last_number_ = 0;
+  bool quits_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace deputy::host
