@@ -60,13 +60,16 @@ void FuseSteps(Plan& plan, NodeFuser& fuser, size_t number) {
 // To start a step on another thread and to wait for its end takes as long as about so many operations of a CPU, 20 us.
 constexpr uint64_t kLeastWork = 100'000;
 
+// To begin a node takes as long as so many of them, at least.
+constexpr uint64_t kWorkOfNode = 1000;
+
 // Multiply-adds and elements of results, as far as they are known.
 uint64_t WorkOf(const Plan& plan, const Step& step) {
   if (!step.runs()) return 0;
   const Graph& graph = *plan.graph;
   uint64_t work = 0;
   for (const NodeId id : plan.placement.partitions[step.partition].spec.nodes) {
-    work += MultiplyAdds(graph, graph.nodes[id]);
+    work += kWorkOfNode + MultiplyAdds(graph, graph.nodes[id]);
     for (const ValueId output : graph.nodes[id].outputs)
       if (output != kNone && graph.values[output].type.is_static())
         work += static_cast<uint64_t>(ElementCount(graph.values[output].type.dims));

@@ -103,6 +103,54 @@ TEST(Allocation, DigitsRunWithoutAny) {
   EXPECT_EQ(AllocationsOf(session, {picture}), 0u);
 }
 
+// Submits the tensors of each result again.
+class SteadyRequests {
+ public:
+  SteadyRequests(Session& session, int left) : session_(session), left_(left) {}
+  void Submit(std::vector<Tensor>&& inputs, std::vector<Tensor>&& outputs) {
+    const auto next = [this](PredictResult&& result) {
+      ok_ = ok_ && result.status.ok();
+      if (--left_ > 0) Submit(std::move(result.inputs), std::move(result.outputs));
+      if (left_ <= 0) ++ended_;
+    };
+    ok_ = session_.PredictAsync(std::move(inputs), next, {std::move(outputs)}).ok() && ok_;
+  }
+  int ended() const { return ended_; }
+  bool ok() const { return ok_; }
+
+ private:
+  Session& session_;
+  std::atomic<int> left_, ended_{0};
+  std::atomic<bool> ok_{true};
+};
+
+TEST(Allocation, RequestsInFlightRunWithoutAny) {
+  constexpr int kInFlight = 3;
+  Model model;
+  ASSERT_TRUE(model.Build(DEPUTY_TEST_DIGITS, TwoThreads()).ok());
+  Session session = *model.CreateSession();
+  ASSERT_TRUE(session.SetInFlight(kInFlight).ok());
+  std::vector<Tensor> inputs[kInFlight], outputs[kInFlight];
+  for (std::vector<Tensor>& input : inputs) {
+    input = {*Tensor::Allocate(DType::kFloat32, {20, 1, 28, 28})};
+    for (float& value : input[0].mutable_values<float>()) value = 0.25f;
+  }
+  // The first requests of each of the threads allocate, whenever they come.
+  EXPECT_TRUE(Eventually([&] {
+    SteadyRequests requests(session, 30);
+    std::vector<Tensor> given[kInFlight];
+    for (int i = 0; i < kInFlight; ++i) given[i] = inputs[i];
+    g_allocations = 0;
+    g_counting = true;
+    for (int i = 0; i < kInFlight; ++i) requests.Submit(std::move(given[i]), std::move(outputs[i]));
+    while (requests.ended() < kInFlight) std::this_thread::yield();
+    g_counting = false;
+    EXPECT_TRUE(requests.ok());
+    for (std::vector<Tensor>& output : outputs) output = {*Tensor::Allocate(DType::kFloat32, {20, 10})};
+    return g_allocations == 0;
+  }));
+}
+
 // Bound, copied, repeated and of extents that the run finds; the timeout on, and other buffers in every second run.
 TEST(Allocation, ManyOutputsRunWithoutAny) {
   Model model;

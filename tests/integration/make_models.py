@@ -251,6 +251,28 @@ def filters():
                       initializers=[onnx.tensor(weights, [64, 64, 3, 3], "w")])  # fmt: skip
 
 
+def in_turn(op, count, source, name):
+    """`count` nodes of one operator, one after another, and the name of the last result."""
+    names = [source] + [f"{name}{i}" for i in range(count)]
+    return [onnx.node(op, [names[i]], [names[i + 1]], names[i + 1]) for i in range(count)], names[-1]
+
+
+def two_branches():
+    """Two chains that do not wait for each other, of operators that can be placed apart."""
+    left, last_left = in_turn("Tanh", 200, "x", "left")
+    right, last_right = in_turn("Sigmoid", 200, "x", "right")
+    return onnx.model(left + right + [onnx.node("Add", [last_left, last_right], ["y"], "sum")],
+                      [onnx.value_info("x", [4, 16])], [onnx.value_info("y", [4, 16])])  # fmt: skip
+
+
+def two_stages():
+    """The same chains, one after the other."""
+    first, between = in_turn("Tanh", 200, "x", "first")
+    second, last = in_turn("Sigmoid", 200, between, "second")
+    return onnx.model(first + second + [onnx.node("Neg", [last], ["y"], "negated")],
+                      [onnx.value_info("x", [4, 16])], [onnx.value_info("y", [4, 16])])  # fmt: skip
+
+
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
@@ -259,7 +281,8 @@ def main():
                        "unprintable_outputs": unprintable_outputs, "relu": relu,
                        "branches": branches, "blocks_of_two": blocks_of_two, "long_pool": long_pool, "pyramid": pyramid,
                        "unsteady_norm": unsteady_norm, "counting": counting, "wide": wide, "open_rows": open_rows,
-                       "expanding": expanding, "filters": filters, "nested": lambda: nested(32),
+                       "expanding": expanding, "filters": filters, "two_branches": two_branches,
+                       "two_stages": two_stages, "nested": lambda: nested(32),
                        "chain": lambda: chain(20000)}.items():
         with open(os.path.join(folder, name + ".onnx"), "wb") as file:
             file.write(make())
