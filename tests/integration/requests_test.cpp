@@ -86,6 +86,7 @@ TEST_F(RequestsTest, ResultsAreThoseOfPredictAndBringTheTensorsBack) {
   EXPECT_LE(result.begun_ns, result.ended_ns);
 }
 
+// Seed row 48.
 TEST_F(RequestsTest, ManyAreAnsweredInOrder) {
   ASSERT_TRUE(session_->SetInFlight(4).ok());
   std::mutex mutex;
