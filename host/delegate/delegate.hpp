@@ -177,7 +177,7 @@ struct DelegateTraits {
   // For other shapes of the model a partition is resized or compiled again without a support query; only when that
   // fails, the model is placed again.
   bool keeps_partitions = false;
-  bool overlaps = false;            // its runs leave the CPU free: one may pay while other steps of the plan run
+  bool overlaps = false;  // its runs leave the CPU free: one may pay while other steps of the plan run
   bool runs_custom_operators_only = false;  // as OwnOperators::custom_kernels; reports leave it out without nodes
 };
 

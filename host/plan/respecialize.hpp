@@ -11,8 +11,8 @@
 namespace deputy::host {
 
 // Null where the model has to be placed again: it is not the same at these shapes, a delegate that has nodes does not
-// keep its partitions (DelegateTraits::keeps_partitions) or refuses to, or a verdict of the old placement depended on shapes.
-// `graph` is that of `sources.sibling` with other shapes, after the same passes.
+// keep its partitions (DelegateTraits::keeps_partitions) or refuses to, or a verdict of the old placement depended on
+// shapes. `graph` is that of `sources.sibling` with other shapes, after the same passes.
 std::shared_ptr<Plan> RespecializePlan(const std::shared_ptr<const Graph>& graph, Delegates delegates,
                                        const PlanSources& sources, ExecutableMaker& maker);
 

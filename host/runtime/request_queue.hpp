@@ -1,5 +1,5 @@
 // Requests of one session that are in flight: runners compute them, each on its own thread, and one further thread
-// hands their results to the callbacks.
+// delivers their results to the callbacks.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,7 @@ class RequestRunner {
 // Allocates only when it is made. [any-thread]
 class RequestQueue {
  public:
-  // `most`: requests that are accepted and whose results are not yet handed on. `in_use`, which outlives this, is set
+  // `most`: requests that are accepted and whose results are not yet delivered. `in_use`, which outlives this, is set
   // while there are any.
   static Result<std::unique_ptr<RequestQueue>> Start(std::vector<std::unique_ptr<RequestRunner>> runners, size_t most,
                                                      ResultOrder order, std::atomic<bool>& in_use);
@@ -69,7 +69,7 @@ class RequestQueue {
   void Complete();
   // The request of the stage with the smallest number; null: there is none.
   Slot* First(Stage stage);
-  // One whose result can be handed on now; null: there is none.
+  // One whose result can be delivered now; null: there is none.
   Slot* Completed();
   // Ends those that have not begun in time; the first deadline of the others, UINT64_MAX: none.
   uint64_t EndOverdue();

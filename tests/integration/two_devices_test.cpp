@@ -29,7 +29,8 @@ std::string Yaml(const std::string& isolation) {
 
 std::vector<Tensor> Inputs(int number) {
   std::vector<float> values(64);
-  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>((static_cast<int>(i) * 7 + number) % 11) / 4;
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>((static_cast<int>(i) * 7 + number) % 11) / 4;
   return {*Tensor::FromValues<float>(DType::kFloat32, {4, 16}, values)};
 }
 

@@ -63,10 +63,10 @@ struct Measured {
   FirstRun first;
   uint64_t memory_peak = 0;  // bytes
   std::vector<TimedRun> runs;
-  uint64_t duration_ns = 0;  // from the begin of the first to the end of the last
+  uint64_t duration_ns = 0;    // from the begin of the first to the end of the last
   double sequential_rate = 0;  // runs per second, one at a time; 0: not measured
   Latency latency;
-  DelegateTimes delegate_ns;      // per profiled run
+  DelegateTimes delegate_ns;     // per profiled run
   uint64_t profiled_run_ns = 0;  // less than the sum of these where steps overlap
   OperatorTimes operators;
   PlacementReport placement;
@@ -358,10 +358,9 @@ void PrintReport(const BenchOptions& options, const LoadedModel& loaded, const M
     throughput += fmt::format(" with {} requests in flight, {:.2f} of {} one at a time", options.in_flight,
                               RunsPerSecond(measured) / measured.sequential_rate, rate(measured.sequential_rate));
   head.Add("throughput", throughput);
-  const double overlap = static_cast<double>(measured.profiled_run_ns) /
-                         static_cast<double>(std::max<uint64_t>(1, TimeOfAll(measured)));
-  if (overlap < kOverlapShown)
-    head.Add("overlap", fmt::format("a run takes {:.2f} of the sum of its steps", overlap));
+  const double overlap =
+      static_cast<double>(measured.profiled_run_ns) / static_cast<double>(std::max<uint64_t>(1, TimeOfAll(measured)));
+  if (overlap < kOverlapShown) head.Add("overlap", fmt::format("a run takes {:.2f} of the sum of its steps", overlap));
   head.Add("memory", fmt::format("{} peak, {} before the model", BytesText(measured.memory_peak),
                                  BytesText(times.memory_before_bytes)));
   Table table({{"delegate"},

@@ -87,8 +87,8 @@ struct MeasureReport {
 struct PredictResult {
   uint64_t request = 0;  // its number
   Status status;
-  std::vector<Tensor> inputs;   // of the request
-  std::vector<Tensor> outputs;  // undefined unless the status is OK
+  std::vector<Tensor> inputs;                             // of the request
+  std::vector<Tensor> outputs;                            // undefined unless the status is OK
   uint64_t submitted_ns = 0, begun_ns = 0, ended_ns = 0;  // begun: 0 for a request that was never begun
 };
 using PredictCallback = std::function<void(PredictResult&&)>;
@@ -137,7 +137,7 @@ class DEPUTY_API Session {
   Result<uint64_t> PredictAsync(std::vector<Tensor>&& inputs, PredictCallback done, RequestOptions&& options = {});
   // The same with the result in a future, which a failed request does not throw from.
   Result<std::future<PredictResult>> PredictAsync(std::vector<Tensor>&& inputs, RequestOptions&& options = {});
-  // The most requests in flight, 4 without this call: accepted, and their results not yet handed on. So many runs have
+  // The most requests in flight, 4 without this call: accepted, and their results not yet delivered. So many runs have
   // memory and a thread of their own. kFailedPrecondition while requests are in flight.
   Status SetInFlight(size_t most, ResultOrder order = ResultOrder::kAsSubmitted);
   // Ends one request with kCancelled, as Cancel does with a run; nothing happens where it has ended. [any-thread]
@@ -152,9 +152,9 @@ class DEPUTY_API Session {
   // that it did not stop and how late it was. Zero: no limit. Without a call it is `limits: {timeout}` of the
   // configuration, whose other limits end a run with kResourceExhausted.
   void SetTimeout(std::chrono::nanoseconds timeout);
-  // Ends the current Predict, if there is one, and all requests in flight with kCancelled, at the next check of the timeout; the session can be
-  // used as before. A later Predict is not affected: a caller that cannot know whether the other thread has called it
-  // yet cancels again until it returns, or sets a timeout. [any-thread]
+  // Ends the current Predict, if there is one, and all requests in flight with kCancelled, at the next check of the
+  // timeout; the session can be used as before. A later Predict is not affected: a caller that cannot know whether the
+  // other thread has called it yet cancels again until it returns, or sets a timeout. [any-thread]
   void Cancel();
 
   // Wishes for the following runs.

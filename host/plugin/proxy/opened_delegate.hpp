@@ -58,8 +58,8 @@ class OpenedDelegate {
   // Null: the delegate is not checked.
   HandleTracker* handle_tracker() const { return services_->handle_tracker(); }
   const std::string& device() const { return device_; }
-  const std::string& driver() const { return driver_; }  // of the device
-  bool is_accelerator() const { return is_accelerator_; }              // the device
+  const std::string& driver() const { return driver_; }    // of the device
+  bool is_accelerator() const { return is_accelerator_; }  // the device
   bool compile_only() const { return compile_only_; }
   int32_t priority() const { return priority_; }
   deputy_dtype precision() const { return precision_; }

@@ -23,7 +23,7 @@ class HeldRunner final : public RequestRunner {
   explicit HeldRunner(std::atomic<uint64_t>& may_end) : may_end_(may_end) {}
   void Run(QueuedRequest& request, const std::atomic<bool>& cancelled) override {
     running = request.result.request;
-    while (may_end_ < request.result.request && !cancelled && !ends_) std::this_thread::sleep_for(milliseconds(1));
+    EXPECT_TRUE(Eventually([&] { return may_end_ >= request.result.request || cancelled || ends_; }));
     if (cancelled) request.result.status = Status(StatusCode::kCancelled, "the run was cancelled");
     ends_ = false;
     running = 0;
@@ -131,7 +131,7 @@ TEST_F(RequestQueueTest, ACallbackMaySubmitTheNextRequest) {
   Start(1, 1);
   may_end_ = 100;
   std::atomic<int> left{5};
-  std::function<void(PredictResult&&)> next = [&](PredictResult&&) {
+  std::function<void(PredictResult &&)> next = [&](PredictResult&&) {
     if (--left == 0) return;
     QueuedRequest request;
     request.done = next;
