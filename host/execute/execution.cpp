@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <utility>
 
 #include "base/aligned.hpp"
 #include "base/cancellation.hpp"
-#include "base/log.hpp"
 #include "base/printable.hpp"
+#include "execute/bound_step.hpp"
 #include "execute/loop_execution.hpp"
-#include "execute/step_lanes.hpp"
+#include "execute/overlapped_run.hpp"
 #include "graph/graph.hpp"
 #include "plan/subgraph_shapes.hpp"
 #include "tensor/held_value.hpp"
@@ -91,7 +90,8 @@ Status CheckPlannedDType(const Plan& plan, ValueId id, deputy_dtype dtype) {
                NameOf(made), NameOf(planned));
 }
 
-// A step that ran to its end may have ended too late.
+}  // namespace
+
 Status RunContext(const Plan& plan, const Step& step, ExecutionContext& context, const RunArgs& args,
                   const CancellationScope& scope) {
   Status status = context.Execute(args);
@@ -100,8 +100,6 @@ Status RunContext(const Plan& plan, const Step& step, ExecutionContext& context,
   if (!status.ok() || !args.cancellation->Due()) return status;
   return args.cancellation->ReasonAfter(plan.delegate_names[plan.placement.partitions[step.partition].delegate]);
 }
-
-}  // namespace
 
 // Memory of values whose extents are known only at run time: one buffer per value, kept at its largest size so far.
 class Execution::Allocator final : public OutputAllocator {
@@ -201,142 +199,6 @@ Status StoreValue(deputy_tensor* target, const deputy_tensor& source, OutputAllo
   return {};
 }
 
-struct Execution::BoundStep {
-  const Step* step = nullptr;
-  size_t index = 0;
-  std::unique_ptr<ExecutionContext> context;
-  std::span<const deputy_tensor* const> inputs;
-  std::span<deputy_tensor* const> outputs;
-  std::vector<std::unique_ptr<Execution>> branches;
-  std::unique_ptr<LoopExecution> loop;     // of a Loop or Scan
-  StepHealth* health = nullptr;            // null: a failure ends the run
-  bool ran_elsewhere = false;              // the last run was one of the alternative
-  uint64_t runs = 0;                       // by the delegate itself, where its results may be verified
-  Status broken;                           // why there is no context, if others could run the step
-  std::unique_ptr<Execution> alternative;  // made when first needed
-};
-
-// Runs of a plan whose steps overlap.
-class Execution::Lanes final : private LaneWork {
- public:
-  // Null, with a line in the log, where no thread can be started.
-  static std::unique_ptr<Lanes> Make(Execution& execution) {
-    std::unique_ptr<Lanes> made(new Lanes(execution));
-    const Plan& plan = execution.plan();
-    std::vector<uint32_t> lane_of(plan.steps.size(), 0);
-    std::vector<size_t> owners = {SIZE_MAX};  // of the lanes; the first has none
-    for (BoundStep& step : execution.steps_) {
-      made->steps_[step.index] = &step;
-      if (!step.step->overlaps) continue;
-      const size_t owner = plan.placement.partitions[step.step->partition].delegate;
-      const auto found = std::find(owners.begin(), owners.end(), owner);
-      lane_of[step.index] = static_cast<uint32_t>(found - owners.begin());
-      if (found == owners.end()) owners.push_back(owner);
-    }
-    for (size_t lane = 0; lane < owners.size(); ++lane)
-      made->lanes_.push_back(std::make_unique<Lane>(execution.memory_.budget.get()));
-    Result<std::unique_ptr<StepLanes>> threads = StepLanes::Start(plan, std::move(lane_of), owners.size());
-    if (!threads.ok()) {
-      Log(LogLevel::kWarning, "steps that could overlap run one after another: {}", threads.status().ToString());
-      return nullptr;
-    }
-    made->threads_ = std::move(threads).value();
-    return made;
-  }
-
-  Status Run(const CancellationToken& token, std::span<StepSpan> spans) {
-    const CancellationScope scope(&token);
-    scope_ = &scope;
-    spans_ = spans;
-    for (const std::unique_ptr<Lane>& lane : lanes_) {
-      lane->token = token;
-      lane->token.hook = &lane->hook;
-    }
-    const bool is_hooked = token.hook != nullptr && token.hook->Set(CancelLanes, this);
-    Status status = threads_->Run(*this);
-    if (is_hooked) token.hook->Clear();
-    return status;
-  }
-
- private:
-  // A lane's own, so that several delegates can be in a run that is cancelled.
-  struct Lane {
-    explicit Lane(MemoryBudget* budget) : scratch(budget) {}
-    Scratch scratch;
-    CancelHook hook;
-    CancellationToken token;
-  };
-  // What is left to do of a step that was begun beside the thread of the run.
-  enum class Rest : uint8_t { kAll, kAlternative, kOwnRun, kFailure };
-
-  explicit Lanes(Execution& execution)
-      : execution_(execution),
-        steps_(execution.plan().steps.size()),
-        rests_(steps_.size(), Rest::kAll),
-        failures_(steps_.size()) {}
-
-  static void CancelLanes(void* self) {
-    for (const std::unique_ptr<Lane>& lane : static_cast<Lanes*>(self)->lanes_) lane->hook.Call();
-  }
-
-  bool RunBeside(uint32_t lane, uint32_t index) override {
-    BoundStep& step = *steps_[index];
-    step.ran_elsewhere = false;
-    rests_[index] = Rest::kAlternative;
-    if (step.health != nullptr && !step.health->OwnerRuns()) return false;
-    rests_[index] = Rest::kOwnRun;
-    if (step.context == nullptr || (step.health != nullptr && step.health->IsToVerify(step.runs))) return false;
-    ++step.runs;
-    const CancellationToken& token = lanes_[lane]->token;
-    const CancellationScope scope(&token);
-    const uint64_t begin_ns = spans_.empty() ? 0 : NowNs();
-    Status status;
-    try {
-      status = RunContext(execution_.plan(), *step.step, *step.context,
-                          execution_.ArgsOf(step, lanes_[lane]->scratch, token), scope);
-    } catch (const std::bad_alloc&) {
-      status = Status(StatusCode::kResourceExhausted, "no memory");
-    }
-    if (!spans_.empty()) spans_[index] = {begin_ns, NowNs(), nullptr};
-    if (status.ok()) {
-      if (step.health != nullptr) step.health->Succeeded();
-      return true;
-    }
-    rests_[index] = Rest::kFailure;
-    failures_[index] = std::move(status);
-    return false;
-  }
-
-  Status RunHere(uint32_t index) override {
-    BoundStep& step = *steps_[index];
-    const CancellationToken& token = lanes_[0]->token;
-    const Rest rest = std::exchange(rests_[index], Rest::kAll);
-    const uint64_t begin_ns = spans_.empty() ? 0 : NowNs();
-    Status status = token.Check();
-    if (rest == Rest::kFailure) {
-      const RunArgs args = execution_.ArgsOf(step, execution_.scratch_, token);
-      status = execution_.AnswerFailure(step, std::exchange(failures_[index], Status()), args, *scope_);
-    } else if (status.ok()) {
-      status = rest == Rest::kAll           ? execution_.RunStep(step, token, *scope_)
-               : rest == Rest::kAlternative ? execution_.RunAlternative(step, Status(), token)
-                                            : execution_.RunOwn(step, token, *scope_);
-    }
-    if (!spans_.empty())
-      spans_[index] = {rest == Rest::kFailure ? spans_[index].begin_ns : begin_ns, NowNs(),
-                       step.ran_elsewhere ? &step.alternative->plan() : nullptr};
-    return status.ok() ? status : execution_.Placed(status, *step.step);
-  }
-
-  Execution& execution_;
-  std::vector<BoundStep*> steps_;  // per step of the plan; null where there is nothing to run
-  std::vector<Rest> rests_;
-  std::vector<Status> failures_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
-  std::unique_ptr<StepLanes> threads_;
-  const CancellationScope* scope_ = nullptr;  // of the run
-  std::span<StepSpan> spans_;
-};
-
 Execution::Execution(std::shared_ptr<const Plan> plan, StepFallback* fallback, ExecutionMemory memory)
     : plan_(std::move(plan)),
       fallback_(fallback),
@@ -405,7 +267,7 @@ Status Execution::Prepare() {
     }
     steps_.push_back(std::move(bound));
   }
-  if (plan_->overlaps) lanes_ = Lanes::Make(*this);
+  if (plan_->overlaps) overlapped_ = OverlappedRun::Make(*this);
   return {};
 }
 
@@ -468,7 +330,7 @@ Status Execution::Placed(const Status& failure, const Step& step) const {
 }
 
 Status Execution::Run(const CancellationToken& token, std::span<StepSpan> spans, StepObserver* observer) {
-  if (lanes_ != nullptr && observer == nullptr) return lanes_->Run(token, spans);
+  if (overlapped_ != nullptr && observer == nullptr) return overlapped_->Run(token, spans);
   const bool is_watched = !spans.empty() || observer != nullptr;
   uint64_t begin = is_watched ? NowNs() : 0;
   bool is_first = true;

@@ -111,7 +111,7 @@ class Execution {
 
  private:
   class Allocator;
-  class Lanes;
+  class OverlappedRun;
   struct BoundStep;
 
   Execution(std::shared_ptr<const Plan> plan, StepFallback* fallback, ExecutionMemory memory);
@@ -143,7 +143,7 @@ class Execution {
   std::vector<const deputy_tensor*> step_inputs_;  // of all steps, one after the other
   std::vector<deputy_tensor*> step_outputs_;
   std::vector<BoundStep> steps_;
-  std::unique_ptr<Lanes> lanes_;  // null: the steps run one after another
+  std::unique_ptr<OverlappedRun> overlapped_;  // null: the steps run one after another
 };
 
 }  // namespace deputy::host

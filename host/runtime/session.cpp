@@ -17,8 +17,7 @@
 #include "runtime/dump.hpp"
 #include "runtime/events.hpp"
 #include "runtime/held_states.hpp"
-#include "runtime/model_state.hpp"
-#include "runtime/request_queue.hpp"
+#include "runtime/session_state.hpp"
 #include "runtime/tensor_binding.hpp"
 #include "tensor/held_value.hpp"
 #include "tensor/shape.hpp"
@@ -28,105 +27,7 @@ namespace deputy {
 using host::Error;
 using host::Execution;
 
-struct Session::State {
-  class Runner;
-  // The state of a new session.
-  static Result<std::unique_ptr<State>> Make(const std::shared_ptr<Model::State>& model);
-
-  std::shared_ptr<Model::State> model;
-  std::vector<DType> input_types;
-  std::vector<Shape> shapes;
-  std::unique_ptr<Execution> execution;
-  std::shared_ptr<host::PlacementMeasurement> measurement;  // null: the placement is decided
-  std::shared_ptr<host::PlanDump> dump;                     // of the execution's plan; null: nothing is dumped
-  std::vector<host::ValueView> inputs;                      // of the current run
-  std::vector<Tensor> staging;                              // aligned copies of misaligned inputs
-  host::OutputBinding binding;
-  host::HeldStates states;
-  RunStatistics statistics;
-  bool profiling = false, wants_events = false;
-  std::vector<RunEvent> events;
-  std::vector<host::StepSpan> spans;
-  std::vector<uint64_t> busy_ns;  // of the devices before the current run, if it is profiled
-  uint64_t begin_ns = 0;          // of the current run
-  std::chrono::nanoseconds timeout{0};
-  bool timeout_is_configured = true;           // false: SetTimeout has set it
-  host::LoopSteps loop_steps;                  // of the current run
-  std::shared_ptr<host::MemoryBudget> budget;  // of the execution; null: there is no limit
-  host::CancellationToken stop;                // of the current run
-  std::atomic<bool> in_use{false};             // by a call that computes
-  std::atomic<uint64_t> cancelled_ns{0};       // time at which the current run was cancelled; 0: it was not
-  host::CancelHook cancel_hook;                // of the delegate that runs
-  host::RunHints hints;
-  // Of PredictAsync. The request of the current run, if it is one, and whether that was cancelled.
-  const host::QueuedRequest* request = nullptr;
-  const std::atomic<bool>* request_cancelled = nullptr;
-  size_t most_requests = 4;
-  ResultOrder order = ResultOrder::kAsSubmitted;
-  std::mutex requests_mutex;
-  std::vector<std::unique_ptr<State>> beside;    // for runs beside those of this one
-  std::unique_ptr<host::RequestQueue> requests;  // null until first used
-  bool is_ending = false;
-
-  // Made when first used. [any-thread]
-  Result<host::RequestQueue*> Requests();
-  // Ends all requests. Not from a callback.
-  void StopRequests(bool for_good);
-  // From the current call or request on; zero: no limit.
-  std::chrono::nanoseconds Limit() const;
-  Status Predict(const std::vector<Tensor>& wanted, std::vector<Tensor>& outputs);
-  // Computes the outputs for `inputs`; those that are not tensors are taken by TakeValues.
-  Status Run(std::vector<Tensor>& outputs);
-  // The run whose tensors are dumped.
-  Status RunDumped(std::span<host::StepSpan> watched);
-  Status TakeValues(std::vector<ModelValue>& outputs) const;
-  // After the outputs were taken: keeps the states, counts the time, measures other placements if that is due.
-  Status Finish();
-  // Checks the inputs, and makes or finds the execution for their shapes.
-  Status TakeInputs();
-  Status BindInputs();
-  Status Prepare(std::vector<Shape> wanted);
-  void CountTime(uint64_t total_ns);
-  // Busy time of the device of each delegate, since it was opened; 0 where it is not reported.
-  std::vector<uint64_t> BusyTimes() const;
-  bool times_steps() const { return profiling || wants_events; }
-  // The token of the run that has begun.
-  host::CancellationToken BeginStop();
-  // Of a run that failed: what to change if it was a limit of time.
-  Status WithLimit(Status status) const;
-  // Ends the current run, if there is one.
-  void Cancel();
-};
-
 namespace {
-
-// One call at a time that computes. Its end is the last access of the call to the session, which waits for it when it
-// is destroyed.
-class Use {
- public:
-  explicit Use(std::atomic<bool>& in_use)
-      : in_use_(in_use), first_(!in_use.exchange(true, std::memory_order_acquire)) {}
-  ~Use() {
-    if (first_) in_use_.store(false, std::memory_order_release);
-  }
-  Use(const Use&) = delete;
-  Use& operator=(const Use&) = delete;
-
-  Status status() const {
-    if (!first_)
-      return Error(StatusCode::kFailedPrecondition, "another thread uses the session, or requests are in flight")
-          .Advise("use one session per thread");
-    return host::CheckNotForked();
-  }
-
- private:
-  std::atomic<bool>& in_use_;
-  bool first_;
-};
-
-Status NotCreated() {
-  return Error(StatusCode::kFailedPrecondition, "the session was not created by Model::CreateSession");
-}
 
 // Whether the value is of this type, which is not a tensor's.
 Status CheckValue(const host::Graph& graph, const host::ValueType& type, const ModelValue& value) {
@@ -402,23 +303,6 @@ void Session::State::Cancel() {
   cancel_hook.Call();
 }
 
-// Computes requests with the state of a session, which outlives it.
-class Session::State::Runner final : public host::RequestRunner {
- public:
-  explicit Runner(State& state) : state_(state) {}
-  void Run(host::QueuedRequest& request, const std::atomic<bool>& cancelled) override {
-    state_.request = &request;
-    state_.request_cancelled = &cancelled;
-    request.result.status = state_.Predict(request.result.inputs, request.result.outputs);
-    state_.request = nullptr;
-    state_.request_cancelled = nullptr;
-  }
-  void Cancel() override { state_.Cancel(); }
-
- private:
-  State& state_;
-};
-
 Result<std::unique_ptr<Session::State>> Session::State::Make(const std::shared_ptr<Model::State>& model) {
   auto made = std::make_unique<State>();
   made->model = model;
@@ -427,34 +311,6 @@ Result<std::unique_ptr<Session::State>> Session::State::Make(const std::shared_p
   if (Status begun = made->states.Begin(*model->graph); !begun.ok()) return std::move(begun).At(model->name);
   if (model->has_static_inputs()) DEPUTY_RETURN_IF_ERROR(made->Prepare(model->static_shapes()));
   return made;
-}
-
-Result<host::RequestQueue*> Session::State::Requests() {
-  const std::lock_guard lock(requests_mutex);
-  if (is_ending) return Error(StatusCode::kFailedPrecondition, "the session is being destroyed");
-  if (requests != nullptr) return requests.get();
-  std::vector<std::unique_ptr<host::RequestRunner>> runners;
-  runners.push_back(std::make_unique<Runner>(*this));
-  const size_t most_runs = states.any() ? 1 : most_requests;
-  while (beside.size() + 1 < most_runs) {
-    DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<State> made, Make(model));
-    made->hints = hints;
-    if (made->execution != nullptr) made->execution->SetHints(hints);
-    beside.push_back(std::move(made));
-  }
-  beside.resize(most_runs - 1);
-  for (const std::unique_ptr<State>& other : beside) runners.push_back(std::make_unique<Runner>(*other));
-  DEPUTY_ASSIGN_OR_RETURN(requests, host::RequestQueue::Start(std::move(runners), most_requests, order, in_use));
-  return requests.get();
-}
-
-void Session::State::StopRequests(bool for_good) {
-  std::unique_ptr<host::RequestQueue> stopped;
-  {
-    const std::lock_guard lock(requests_mutex);
-    is_ending = for_good;
-    stopped = std::move(requests);
-  }
 }
 
 Session::Session() = default;
@@ -507,56 +363,6 @@ Status Session::PredictValues(const std::vector<ModelValue>& inputs, std::vector
   DEPUTY_RETURN_IF_ERROR(state_->Finish());
   *outputs = std::move(values);
   return {};
-}
-
-Result<uint64_t> Session::PredictAsync(std::vector<Tensor>&& inputs, PredictCallback done, RequestOptions&& options) {
-  if (state_ == nullptr) return NotCreated();
-  if (done == nullptr) return Error(StatusCode::kInvalidArgument, "done must not be empty");
-  DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
-  DEPUTY_ASSIGN_OR_RETURN(host::RequestQueue* const requests, state_->Requests());
-  host::QueuedRequest request;
-  request.result.inputs = std::move(inputs);
-  request.result.outputs = std::move(options.outputs);
-  request.done = std::move(done);
-  const std::chrono::nanoseconds timeout = options.timeout.count() < 0 ? state_->timeout : options.timeout;
-  request.timeout_ns = static_cast<uint64_t>(std::max<int64_t>(0, timeout.count()));
-  Result<uint64_t> number = requests->Submit(request);
-  if (number.ok()) return number;
-  inputs = std::move(request.result.inputs);
-  options.outputs = std::move(request.result.outputs);
-  return std::move(number).status().At(state_->model->name);
-}
-
-Result<std::future<PredictResult>> Session::PredictAsync(std::vector<Tensor>&& inputs, RequestOptions&& options) {
-  auto promise = std::make_shared<std::promise<PredictResult>>();
-  std::future<PredictResult> future = promise->get_future();
-  const Result<uint64_t> number = PredictAsync(
-      std::move(inputs), [promise](PredictResult&& result) { promise->set_value(std::move(result)); },
-      std::move(options));
-  if (!number.ok()) return number.status();
-  return future;
-}
-
-Status Session::SetInFlight(size_t most, ResultOrder order) {
-  if (state_ == nullptr) return NotCreated();
-  if (most == 0) return Error(StatusCode::kInvalidArgument, "at least one request must be allowed in flight");
-  const Use use(state_->in_use);
-  DEPUTY_RETURN_IF_ERROR(use.status());
-  {
-    const std::lock_guard lock(state_->requests_mutex);
-    if (state_->requests != nullptr && state_->requests->calls_back())
-      return Error(StatusCode::kFailedPrecondition, "SetInFlight was called from a callback");
-  }
-  state_->StopRequests(/*for_good=*/false);
-  state_->most_requests = most;
-  state_->order = order;
-  return {};
-}
-
-void Session::CancelRequest(uint64_t request) {
-  if (state_ == nullptr) return;
-  const std::lock_guard lock(state_->requests_mutex);
-  if (state_->requests != nullptr) state_->requests->Cancel(request);
 }
 
 Result<MeasureReport> Session::MeasurePlacement(const std::vector<Tensor>& inputs, const MeasureOptions& options) {

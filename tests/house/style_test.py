@@ -43,6 +43,8 @@ STARTED_THREAD = re.compile(
 THREAD_STARTERS = {
     "host/base/thread.hpp": "the function that starts them",
     "host/base/thread_pool.hpp": "keeps those that this function has started",
+    "host/execute/step_lanes.hpp": "keeps those that this function has started",
+    "host/runtime/request_queue.hpp": "keeps those that this function has started",
     "host/cli/thread.hpp": "the same for commands, which see the public headers alone",
     "host/cli/terminal/progress.cpp": "goes on without the line that its thread would draw",
 }

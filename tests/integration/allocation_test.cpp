@@ -7,8 +7,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "deputy/deputy.hpp"
+#include "support/waiting.hpp"
 #include "unit/tflite/model_writer.hpp"
 
 extern "C" {

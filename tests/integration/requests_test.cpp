@@ -18,7 +18,8 @@ namespace {
 using std::chrono::milliseconds;
 
 std::vector<Tensor> Input(float first) {
-  return {*Tensor::FromValues<float>(DType::kFloat32, {2, 3}, {first, -1, 2, -3, 4, -5})};
+  const std::vector<float> values = {first, -1, 2, -3, 4, -5};
+  return {*Tensor::FromValues<float>(DType::kFloat32, {2, 3}, values)};
 }
 const std::vector<float> kRest = {0, 2, 0, 4, 0};
 

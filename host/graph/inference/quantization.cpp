@@ -40,8 +40,8 @@ Status CheckScale(const InferenceContext& context) {
 Status InferQuantizeLinear(InferenceContext& context) {
   DEPUTY_RETURN_IF_ERROR(CheckScale(context));
   DEPUTY_ASSIGN_OR_RETURN(const DType precision, TypeFromAttribute(context, "precision", DType::kUndefined));
-  constexpr DTypeSet kPrecisions =
-      Bit(DType::kUndefined) | Bit(DType::kFloat16) | Bit(DType::kBFloat16) | Bit(DType::kFloat32) | Bit(DType::kFloat64);
+  constexpr DTypeSet kPrecisions = Bit(DType::kUndefined) | Bit(DType::kFloat16) | Bit(DType::kBFloat16) |
+                                   Bit(DType::kFloat32) | Bit(DType::kFloat64);
   if ((kPrecisions & Bit(precision)) == 0)
     return Error(StatusCode::kModel, "attribute 'precision' is {}, which is no floating-point type", NameOf(precision));
   DEPUTY_ASSIGN_OR_RETURN(const DType wanted, TypeFromAttribute(context, "output_dtype", DType::kUndefined));

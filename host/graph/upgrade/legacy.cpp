@@ -96,8 +96,8 @@ std::optional<int64_t> WholeNumber(const Tensor* tensor) {
 
 }  // namespace
 
-// For tiles or an axis that are known only in the run: repeats = positions == positions[axis] ? tiles : 1, where an axis
-// that is out of range, negative ones included, ends the run.
+// For tiles or an axis that are known only in the run: repeats = positions == positions[axis] ? tiles : 1, where an
+// axis that is out of range, negative ones included, ends the run.
 Status ComputeRepeats(NodeRewrite& node, int64_t rank) {
   std::vector<int64_t> numbers;
   for (int64_t i = 0; i < rank; ++i) numbers.push_back(i);

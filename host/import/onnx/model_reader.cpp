@@ -102,7 +102,8 @@ Status ModelReader::ReadGraph(const Frame& frame, Scope& scope, const pb::GraphP
       return Error(StatusCode::kModel, "output '{}' is not produced by any node", Printable(value.name()));
     if (!id.ok()) return std::move(id).status().At(Quoted("output", value.name()));
     scope.graph().outputs.push_back(*id);
-    if (!region) scope.graph().stated_outputs.push_back(type.ok() && type->is_tensor() ? type->dtype : DType::kUndefined);
+    if (!region)
+      scope.graph().stated_outputs.push_back(type.ok() && type->is_tensor() ? type->dtype : DType::kUndefined);
   }
   return {};
 }

@@ -180,7 +180,8 @@ TEST(Attributes, ThoseOfOtherDefinitionsHaveNoEffect) {
         if (is_its_own) continue;
         const Result<Graph> graph = ImportWith(info, since, attribute);
         ASSERT_TRUE(graph.ok()) << graph.status().ToString();
-        const std::string text = std::string(info.name) + "-" + std::to_string(since) + " " + std::string(attribute.name);
+        const std::string text =
+            std::string(info.name) + "-" + std::to_string(since) + " " + std::string(attribute.name);
         EXPECT_FALSE(graph->nodes[0].primitive.Has(attribute.name)) << text;
         ASSERT_EQ(graph->warnings.size(), 1u) << text;
         EXPECT_NE(graph->warnings[0].find("has no attribute '" + std::string(attribute.name) + "'"), std::string::npos)
