@@ -91,8 +91,9 @@ Status Execution::OverlappedRun::RunHere(uint32_t index) {
   const uint64_t begin_ns = spans_.empty() ? 0 : NowNs();
   Status status = token.Check();
   if (rest == Rest::kFailure) {
-    const RunArgs args = execution_.ArgsOf(step, execution_.scratch_, token);
-    status = execution_.AnswerFailure(step, std::exchange(failures_[index], Status()), args, *scope_);
+    status = std::exchange(failures_[index], Status());
+    if (step.health != nullptr)
+      status = execution_.AnswerFailure(step, status, execution_.ArgsOf(step, execution_.scratch_, token), *scope_);
   } else if (status.ok()) {
     status = rest == Rest::kAll           ? execution_.RunStep(step, token, *scope_)
              : rest == Rest::kAlternative ? execution_.RunAlternative(step, Status(), token)

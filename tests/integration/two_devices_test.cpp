@@ -24,7 +24,7 @@ std::string Yaml(const std::string& isolation) {
   for (const char* number : {"0", "1"})
     text += std::string("  - {name: npu") + number + ", delegate: sim_npu, device: sim-" + number +
             ", isolation: " + isolation + ", options: {realtime: true, frequency: low}}\n";
-  return text + "placement: {rules: [{ops: [Tanh], to: npu0}, {ops: [Sigmoid], to: npu1}]}\n";
+  return text + "placement: {rules: [{ops: [Tanh], to: npu0}, {ops: [Sigmoid], to: npu1}, {ops: [Add], to: cpu}]}\n";
 }
 
 std::vector<Tensor> Inputs(int number) {
