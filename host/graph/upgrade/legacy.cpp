@@ -41,8 +41,7 @@ Status UpgradeConcat(NodeRewrite& node) {
   return {};
 }
 
-// Gemm-6 (broadcast) to 7, which always broadcasts C.
-// Gemm-6 broadcasts C only with the attribute.
+// Gemm-6, which broadcasts C only with the attribute, to 7, which always does.
 Status UpgradeGemm(NodeRewrite& node) {
   const Primitive& before = node.primitive();
   const ValueType a = node.input_type(0), b = node.input_type(1), c = node.input_type(2);
