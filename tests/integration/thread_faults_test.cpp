@@ -3,8 +3,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <deque>
+#include <future>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "deputy/deputy.hpp"
@@ -82,6 +85,53 @@ TEST_P(ThreadFaults, EightThreadsOfFourSessionsEach) {
     EXPECT_EQ(killer.killed() != 0, mode == "process");
   }
   EXPECT_EQ(wrong, 0u);
+}
+
+// Eight in each of eight sessions: every request has one result, in order, and the right one.
+TEST_P(ThreadFaults, SixtyFourRequestsInFlight) {
+  constexpr size_t kInFlight = 8, kRequests = 60;
+  const LogLines log(LogLevel::kOff);
+  const std::string mode = GetParam();
+  std::vector<std::vector<std::vector<float>>> wanted;
+  {
+    const Model alone = Built("");
+    Session session = *alone.CreateSession();
+    for (size_t seed = 0; seed < kThreads; ++seed) wanted.push_back(Answers(session, Inputs(seed)));
+  }
+  const Model model = Built("{name: good, isolation: " + mode + "}, {name: misbehaves, isolation: " + mode + "}",
+                            "placement: {rules: [{nodes: positive, to: misbehaves}]}\n");
+  std::atomic<size_t> wrong{0}, right{0};
+  {
+    const WorkerKiller killer(std::chrono::milliseconds(20));
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < kThreads; ++t)
+      threads.emplace_back([&, t] {
+        Result<Session> session = model.CreateSession();
+        ASSERT_TRUE(session.ok()) << session.status().ToString();
+        ASSERT_TRUE(session->SetInFlight(kInFlight).ok());
+        std::deque<std::future<PredictResult>> results;
+        size_t number = 0;
+        const auto take = [&] {
+          const PredictResult result = results.front().get();
+          results.pop_front();
+          std::vector<std::vector<float>> answers;
+          for (const Tensor& output : result.outputs) answers.push_back(Values(output));
+          ++(result.status.ok() && result.request == ++number && answers == wanted[t] ? right : wrong);
+        };
+        for (size_t request = 0; request < kRequests; ++request) {
+          if (results.size() == kInFlight) take();
+          // The result of a request comes after its place in flight is free.
+          Result<std::future<PredictResult>> result = session->PredictAsync(Inputs(t));
+          ASSERT_TRUE(result.ok()) << result.status().ToString();
+          results.push_back(std::move(result).value());
+        }
+        while (!results.empty()) take();
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(killer.killed() != 0, mode == "process");
+  }
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(right, kThreads * kRequests);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, ThreadFaults, testing::Values("none", "process"),
