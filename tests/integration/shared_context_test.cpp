@@ -6,10 +6,12 @@
 #include <chrono>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "samples/mindspore_tutorial/tutorial_delegate.hpp"
 #include "support/digits.hpp"
 #include "support/process_state.hpp"
+#include "support/relu_delegate.hpp"
 #include "support/waiting.hpp"
 
 namespace deputy {
@@ -116,6 +118,44 @@ TEST(SharedContext, ACompileDelaysNoRunOfAnotherModel) {
   EXPECT_TRUE(Eventually([&] { return ended.load(); }, std::chrono::seconds(20)));
   delegate->released = true;
   running.join();
+  building.join();
+}
+
+// Compiles once it may.
+class SlowDelegate final : public ReluDelegate {
+ public:
+  sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView& partition) override {
+    ++compiling;
+    EXPECT_TRUE(Eventually([&] { return may_compile.load(); }));
+    --compiling;
+    return ReluDelegate::Compile(partition);
+  }
+  std::atomic<bool> may_compile{true};
+  std::atomic<int> compiling{0};
+};
+
+TEST(SharedContext, ACompilationOfOneModelDelaysNothingOfAnother) {
+  const LogLines lines(LogLevel::kOff);
+  const auto delegate = std::make_shared<SlowDelegate>();
+  Context context;
+  context.SetDelegate(delegate);
+  Model first, second;
+  ASSERT_TRUE(first.Build(DEPUTY_TEST_MODELS "/relu.onnx", context).ok());
+  Session session = *first.CreateSession();
+  const std::vector<Tensor> inputs = {*Tensor::Allocate(DType::kFloat32, {2, 3})};
+  std::vector<Tensor> outputs;
+  delegate->may_compile = false;
+  std::thread building([&] { EXPECT_TRUE(second.Build(DEPUTY_TEST_MODELS "/relu.onnx", context).ok()); });
+  EXPECT_TRUE(Eventually([&] { return delegate->compiling == 1; }));
+  // Each of these would wait for the other model.
+  EXPECT_TRUE(session.Predict(inputs, &outputs).ok());
+  EXPECT_TRUE(first.CreateSession().ok());
+  EXPECT_TRUE(first.Placement().ok());
+  EXPECT_FALSE(first.Health().degraded);
+  session.EnableProfiling(true);
+  EXPECT_TRUE(session.Predict(inputs, &outputs).ok());
+  EXPECT_EQ(delegate->compiling, 1);
+  delegate->may_compile = true;
   building.join();
 }
 
