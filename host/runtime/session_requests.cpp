@@ -14,10 +14,10 @@ using host::Error;
 class Session::State::Runner final : public host::RequestRunner {
  public:
   explicit Runner(State& state) : state_(state) {}
-  void Run(host::QueuedRequest& request, const std::atomic<bool>& cancelled) override {
-    state_.request = &request;
+  void Run(host::QueuedRequest& taken, const std::atomic<bool>& cancelled) override {
+    state_.request = &taken;
     state_.request_cancelled = &cancelled;
-    request.result.status = state_.Predict(request.result.inputs, request.result.outputs);
+    taken.result.status = state_.Predict(taken.result.inputs, taken.result.outputs);
     state_.request = nullptr;
     state_.request_cancelled = nullptr;
   }
