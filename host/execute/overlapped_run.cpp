@@ -57,6 +57,8 @@ void Execution::OverlappedRun::CancelLanes(void* self) {
 }
 
 bool Execution::OverlappedRun::RunBeside(uint32_t lane, uint32_t index) {
+  rests_[index] = Rest::kAll;
+  if (lanes_[lane]->token.Due()) return false;
   BoundStep& step = *steps_[index];
   step.ran_elsewhere = false;
   rests_[index] = Rest::kAlternative;
@@ -85,6 +87,15 @@ bool Execution::OverlappedRun::RunBeside(uint32_t lane, uint32_t index) {
 }
 
 Status Execution::OverlappedRun::RunHere(uint32_t index) {
+  // An exception would leave the other lanes running.
+  try {
+    return RunRest(index);
+  } catch (const std::bad_alloc&) {
+    return Status(StatusCode::kResourceExhausted, "no memory for a step of the run");
+  }
+}
+
+Status Execution::OverlappedRun::RunRest(uint32_t index) {
   BoundStep& step = *steps_[index];
   const CancellationToken& token = lanes_[0]->token;
   const Rest rest = std::exchange(rests_[index], Rest::kAll);

@@ -36,6 +36,7 @@ class Execution::OverlappedRun final : private LaneWork {
   static void CancelLanes(void* self);
   bool RunBeside(uint32_t lane, uint32_t index) override;
   Status RunHere(uint32_t index) override;
+  Status RunRest(uint32_t index);
 
   Execution& execution_;
   std::vector<BoundStep*> steps_;  // per step of the plan; null where there is nothing to run

@@ -19,7 +19,7 @@ class LaneWork {
  public:
   // On the thread of a lane other than the first. False: the thread of the run must do the rest. It must not throw.
   virtual bool RunBeside(uint32_t lane, uint32_t step) = 0;
-  // On the thread of the run: a step of the first lane, or one for which RunBeside returned false.
+  // On the thread of the run: a step of the first lane, or one for which RunBeside returned false. It must not throw.
   virtual Status RunHere(uint32_t step) = 0;
 
  protected:
@@ -35,14 +35,14 @@ class StepLanes {
   StepLanes(const StepLanes&) = delete;
   StepLanes& operator=(const StepLanes&) = delete;
 
-  // Each step begins when those that it waits for have ended. After a failure no further step begins; returns the first
-  // failure when all that have begun have ended.
+  // Each step begins when those that it waits for have ended. After RunHere has failed no further step begins; returns
+  // the first failure when all that have begun have ended.
   Status Run(LaneWork& work);
 
  private:
   StepLanes(const Plan& plan, std::vector<uint32_t> lane_of, size_t lanes)
       : scheduler_(plan, std::move(lane_of), lanes), changed_(lanes) {
-    handed_over_.reserve(lanes);
+    handed_over_.reserve(plan.steps.size());
   }
   void RunLane(uint32_t lane);
   bool MayTake(uint32_t lane) const { return work_ != nullptr && !failed_ && scheduler_.has(lane); }

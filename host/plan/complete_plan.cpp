@@ -86,7 +86,7 @@ bool PaysToOverlap(const Plan& plan, const StepOrder& order) {
   for (uint32_t step = 0; step < work.size(); ++step) {
     if (work[step] < kLeastWork || !plan.steps[step].overlaps) continue;
     uint64_t beside = 0;
-    for (uint32_t other = 0; other < work.size(); ++other)
+    for (uint32_t other = 0; other < work.size() && beside < kLeastWork; ++other)
       if (owner(other) != owner(step) && !order.Precedes(other, step) && !order.Precedes(step, other))
         beside += work[other];
     if (beside >= kLeastWork) return true;

@@ -10,8 +10,9 @@
 namespace deputy::host {
 
 Result<std::unique_ptr<RequestQueue>> RequestQueue::Start(std::vector<std::unique_ptr<RequestRunner>> runners,
-                                                          size_t most, ResultOrder order, std::atomic<bool>& in_use) {
-  std::unique_ptr<RequestQueue> made(new RequestQueue(std::move(runners), most, order, in_use));
+                                                          size_t most, ResultOrder order, std::atomic<bool>& in_use,
+                                                          uint64_t last_number) {
+  std::unique_ptr<RequestQueue> made(new RequestQueue(std::move(runners), most, order, in_use, last_number));
   made->threads_.reserve(made->runners_.size() + 1);
   for (const std::unique_ptr<RequestRunner>& runner : made->runners_) {
     DEPUTY_ASSIGN_OR_RETURN(std::thread thread,
@@ -65,6 +66,11 @@ void RequestQueue::Cancel(uint64_t number) {
 void RequestQueue::CancelAll() {
   const std::lock_guard lock(mutex_);
   for (Slot& slot : slots_) CancelSlot(slot);
+}
+
+uint64_t RequestQueue::last_number() const {
+  const std::lock_guard lock(mutex_);
+  return last_number_;
 }
 
 bool RequestQueue::is_idle() const {
@@ -150,7 +156,7 @@ void RequestQueue::Complete() {
       if (request.result.ended_ns == 0) request.result.ended_ns = NowNs();
       lock.unlock();
       request.done(std::move(request.result));
-      request.done = nullptr;
+      request = {};  // owners of what the callback left may call the session
       lock.lock();
       continue;
     }
@@ -158,8 +164,9 @@ void RequestQueue::Complete() {
     if (next_ns == UINT64_MAX) {
       ended_.wait(lock);
     } else {
-      const uint64_t now_ns = NowNs();
-      ended_.wait_for(lock, std::chrono::nanoseconds(next_ns < now_ns ? 1 : next_ns - now_ns + 1));
+      constexpr uint64_t kLongestWaitNs = 3600'000'000'000;  // further ones could overflow the clock
+      const uint64_t now_ns = NowNs(), wait_ns = next_ns < now_ns ? 0 : std::min(next_ns - now_ns, kLongestWaitNs);
+      ended_.wait_for(lock, std::chrono::nanoseconds(wait_ns + 1));
     }
   }
 }

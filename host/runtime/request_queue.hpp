@@ -34,19 +34,21 @@ class RequestRunner {
 class RequestQueue {
  public:
   // `most`: requests that are accepted and whose results are not yet delivered. `in_use`, which outlives this, is set
-  // while there are any.
+  // while there are any. Numbers of requests follow `last_number`.
   static Result<std::unique_ptr<RequestQueue>> Start(std::vector<std::unique_ptr<RequestRunner>> runners, size_t most,
-                                                     ResultOrder order, std::atomic<bool>& in_use);
+                                                     ResultOrder order, std::atomic<bool>& in_use,
+                                                     uint64_t last_number = 0);
   // Cancels all requests, and returns after their callbacks have. Not from a callback.
   ~RequestQueue();
   RequestQueue(const RequestQueue&) = delete;
   RequestQueue& operator=(const RequestQueue&) = delete;
 
-  // The number of the request, counted from 1. kUnavailable where `most` are in flight, kFailedPrecondition where
+  // The number of the request. kUnavailable where `most` are in flight, kFailedPrecondition where
   // `in_use` was set by others: `request` is unchanged.
   Result<uint64_t> Submit(QueuedRequest& request);
   void Cancel(uint64_t number);
   void CancelAll();
+  uint64_t last_number() const;
   // Whether this thread is in a callback.
   bool calls_back() const { return threads_.back().get_id() == std::this_thread::get_id(); }
 
@@ -63,8 +65,8 @@ class RequestQueue {
   };
 
   RequestQueue(std::vector<std::unique_ptr<RequestRunner>> runners, size_t most, ResultOrder order,
-               std::atomic<bool>& in_use)
-      : runners_(std::move(runners)), order_(order), in_use_(in_use), slots_(most) {}
+               std::atomic<bool>& in_use, uint64_t last_number)
+      : runners_(std::move(runners)), order_(order), in_use_(in_use), slots_(most), last_number_(last_number) {}
   void RunRequests(RequestRunner& runner);
   void Complete();
   // The request of the stage with the smallest number; null: there is none.
@@ -82,7 +84,7 @@ class RequestQueue {
   mutable std::mutex mutex_;  // of all below but the threads
   std::condition_variable queued_, ended_;
   std::vector<Slot> slots_;
-  uint64_t last_number_ = 0;
+  uint64_t last_number_;
   bool quits_ = false;
   std::vector<std::thread> threads_;
 };

@@ -327,7 +327,7 @@ Session& Session::operator=(Session&& other) noexcept {
 void Session::End() {
   host::KeepInForkedChild(state_);
   if (state_ == nullptr) return;
-  state_->StopRequests(/*for_good=*/true);
+  state_->StopRequests([this] { state_->is_ending = true; });
   while (state_->in_use.load(std::memory_order_acquire)) {
     state_->Cancel();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -410,6 +410,7 @@ void Session::SetTimeout(std::chrono::nanoseconds timeout) {
 void Session::Cancel() {
   if (state_ == nullptr) return;
   state_->Cancel();
+  if (!host::CheckNotForked().ok()) return;
   const std::lock_guard lock(state_->requests_mutex);
   if (state_->requests != nullptr) state_->requests->CancelAll();
 }
@@ -422,6 +423,7 @@ void Session::SetHints(const RunHints& hints) {
     if (state.execution != nullptr) state.execution->SetHints(wishes);
   };
   set(*state_);
+  const std::lock_guard lock(state_->requests_mutex);
   for (const std::unique_ptr<State>& other : state_->beside) set(*other);
 }
 

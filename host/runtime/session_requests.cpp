@@ -1,6 +1,7 @@
 // deputy::Session: requests in flight.
 #include <algorithm>
 #include <future>
+#include <new>
 #include <utility>
 
 #include "base/process_fork.hpp"
@@ -17,7 +18,11 @@ class Session::State::Runner final : public host::RequestRunner {
   void Run(host::QueuedRequest& taken, const std::atomic<bool>& cancelled) override {
     state_.request = &taken;
     state_.request_cancelled = &cancelled;
-    taken.result.status = state_.Predict(taken.result.inputs, taken.result.outputs);
+    try {
+      taken.result.status = state_.Predict(taken.result.inputs, taken.result.outputs);
+    } catch (const std::bad_alloc&) {
+      taken.result.status = Status(StatusCode::kResourceExhausted, "no memory for the request");
+    }
     state_.request = nullptr;
     state_.request_cancelled = nullptr;
   }
@@ -27,10 +32,7 @@ class Session::State::Runner final : public host::RequestRunner {
   State& state_;
 };
 
-Result<host::RequestQueue*> Session::State::Requests() {
-  const std::lock_guard lock(requests_mutex);
-  if (is_ending) return Error(StatusCode::kFailedPrecondition, "the session is being destroyed");
-  if (requests != nullptr) return requests.get();
+Status Session::State::MakeRequests() {
   std::vector<std::unique_ptr<host::RequestRunner>> runners;
   runners.push_back(std::make_unique<Runner>(*this));
   const size_t most_runs = states.any() ? 1 : most_requests;
@@ -42,16 +44,25 @@ Result<host::RequestQueue*> Session::State::Requests() {
   }
   beside.resize(most_runs - 1);
   for (const std::unique_ptr<State>& other : beside) runners.push_back(std::make_unique<Runner>(*other));
-  DEPUTY_ASSIGN_OR_RETURN(requests, host::RequestQueue::Start(std::move(runners), most_requests, order, in_use));
-  return requests.get();
+  DEPUTY_ASSIGN_OR_RETURN(requests,
+                          host::RequestQueue::Start(std::move(runners), most_requests, order, in_use, last_request));
+  return {};
 }
 
-void Session::State::StopRequests(bool for_good) {
+Result<uint64_t> Session::State::Submit(host::QueuedRequest& submitted) {
+  const std::lock_guard lock(requests_mutex);
+  if (is_ending) return Error(StatusCode::kFailedPrecondition, "the session is being destroyed");
+  if (requests == nullptr) DEPUTY_RETURN_IF_ERROR(MakeRequests());
+  return requests->Submit(submitted);
+}
+
+void Session::State::StopRequests(const std::function<void()>& change) {
   std::unique_ptr<host::RequestQueue> stopped;
   {
     const std::lock_guard lock(requests_mutex);
-    is_ending = for_good;
+    change();
     stopped = std::move(requests);
+    if (stopped != nullptr) last_request = stopped->last_number();
   }
 }
 
@@ -59,14 +70,13 @@ Result<uint64_t> Session::PredictAsync(std::vector<Tensor>&& inputs, PredictCall
   if (state_ == nullptr) return NotCreated();
   if (done == nullptr) return Error(StatusCode::kInvalidArgument, "done must not be empty");
   DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
-  DEPUTY_ASSIGN_OR_RETURN(host::RequestQueue* const requests, state_->Requests());
   host::QueuedRequest request;
   request.result.inputs = std::move(inputs);
   request.result.outputs = std::move(options.outputs);
   request.done = std::move(done);
   const std::chrono::nanoseconds timeout = options.timeout.count() < 0 ? state_->timeout : options.timeout;
   request.timeout_ns = static_cast<uint64_t>(std::max<int64_t>(0, timeout.count()));
-  Result<uint64_t> number = requests->Submit(request);
+  Result<uint64_t> number = state_->Submit(request);
   if (number.ok()) return number;
   inputs = std::move(request.result.inputs);
   options.outputs = std::move(request.result.outputs);
@@ -84,8 +94,10 @@ Result<std::future<PredictResult>> Session::PredictAsync(std::vector<Tensor>&& i
 }
 
 Status Session::SetInFlight(size_t most, ResultOrder order) {
+  constexpr size_t kMost = 1024;
   if (state_ == nullptr) return NotCreated();
-  if (most == 0) return Error(StatusCode::kInvalidArgument, "at least one request must be allowed in flight");
+  if (most == 0 || most > kMost)
+    return Error(StatusCode::kInvalidArgument, "{} requests in flight, expected 1 to {}", most, kMost);
   const Use use(state_->in_use);
   DEPUTY_RETURN_IF_ERROR(use.status());
   {
@@ -93,14 +105,15 @@ Status Session::SetInFlight(size_t most, ResultOrder order) {
     if (state_->requests != nullptr && state_->requests->calls_back())
       return Error(StatusCode::kFailedPrecondition, "SetInFlight was called from a callback");
   }
-  state_->StopRequests(/*for_good=*/false);
-  state_->most_requests = most;
-  state_->order = order;
+  state_->StopRequests([&] {
+    state_->most_requests = most;
+    state_->order = order;
+  });
   return {};
 }
 
 void Session::CancelRequest(uint64_t request) {
-  if (state_ == nullptr) return;
+  if (state_ == nullptr || !host::CheckNotForked().ok()) return;
   const std::lock_guard lock(state_->requests_mutex);
   if (state_->requests != nullptr) state_->requests->Cancel(request);
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -53,17 +54,19 @@ struct Session::State {
   // Of PredictAsync. The request of the current run, if it is one, and whether that was cancelled.
   const host::QueuedRequest* request = nullptr;
   const std::atomic<bool>* request_cancelled = nullptr;
+  std::mutex requests_mutex;  // of all below
   size_t most_requests = 4;
   ResultOrder order = ResultOrder::kAsSubmitted;
-  std::mutex requests_mutex;
+  uint64_t last_request = 0;                     // of queues before the current one
   std::vector<std::unique_ptr<State>> beside;    // for runs beside those of this one
   std::unique_ptr<host::RequestQueue> requests;  // null until first used
   bool is_ending = false;
 
-  // Made when first used. [any-thread]
-  Result<host::RequestQueue*> Requests();
-  // Ends all requests. Not from a callback.
-  void StopRequests(bool for_good);
+  // Makes the queue of requests when it is first used. [any-thread]
+  Result<uint64_t> Submit(host::QueuedRequest& submitted);
+  Status MakeRequests();
+  // Changes the settings of requests and ends all of them. Not from a callback.
+  void StopRequests(const std::function<void()>& change);
   // From the current call or request on; zero: no limit.
   std::chrono::nanoseconds Limit() const;
   Status Predict(const std::vector<Tensor>& wanted, std::vector<Tensor>& outputs);

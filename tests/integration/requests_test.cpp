@@ -179,6 +179,37 @@ TEST_F(RequestsTest, TheTimeLimitCountsFromTheCall) {
   ExpectAnswer(Submit(2).get(), 2);
 }
 
+TEST_F(RequestsTest, ALimitOfCenturiesIsNone) {
+  ASSERT_TRUE(session_->SetInFlight(5).ok());
+  Hold();
+  std::vector<std::future<PredictResult>> results;
+  for (int i = 0; i < 5; ++i) {
+    RequestOptions options;
+    options.timeout = std::chrono::nanoseconds::max();
+    results.push_back(Submit(1, std::move(options)));
+  }
+  released_ = true;
+  for (std::future<PredictResult>& result : results) ExpectAnswer(result.get(), 1);
+}
+
+TEST_F(RequestsTest, OwnersOfWhatACallbackLeavesMayCallTheSession) {
+  auto memory = std::make_shared<std::vector<float>>(6, 1.0F);
+  std::atomic<bool> freed{false};
+  std::shared_ptr<void> owner(memory.get(), [this, memory, &freed](void*) {
+    session_->CancelRequest(99);
+    freed = true;
+  });
+  std::vector<Tensor> inputs = {*Tensor::Wrap(DType::kFloat32, {2, 3}, memory->data(), 24, std::move(owner))};
+  ASSERT_TRUE(session_->PredictAsync(std::move(inputs), [](PredictResult&&) {}).ok());
+  EXPECT_TRUE(Eventually([&] { return freed.load(); }));
+}
+
+TEST_F(RequestsTest, NumbersGoOnWhenTheSettingsChange) {
+  EXPECT_EQ(Submit(1).get().request, 1u);
+  ASSERT_TRUE(Eventually([&] { return session_->SetInFlight(3).ok(); }));
+  EXPECT_EQ(Submit(1).get().request, 2u);
+}
+
 TEST_F(RequestsTest, AFailureIsTheResultOfItsRequestAlone) {
   std::vector<Tensor> wrong = {*Tensor::Allocate(DType::kInt32, {2, 3})};
   Result<std::future<PredictResult>> refused = session_->PredictAsync(std::move(wrong));

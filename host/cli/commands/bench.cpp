@@ -190,8 +190,12 @@ class RequestStream {
     if (first_ns_ == 0) first_ns_ = result.submitted_ns;
     runs_.push_back({0, result.submitted_ns - first_ns_, result.ended_ns - result.submitted_ns});
     duration_ns_ = result.ended_ns - first_ns_;
-    if (limit_.reached(static_cast<uint32_t>(runs_.size()), Clock::now() - begin_)) return End({});
+    if (limit_.reached(static_cast<uint32_t>(runs_.size()), Clock::now() - begin_) || HasFailed()) return End({});
     Submit(std::move(result.inputs), std::move(result.outputs));
+  }
+  bool HasFailed() {
+    const std::lock_guard lock(mutex_);
+    return !status_.ok();
   }
   void End(Status status) {
     const std::lock_guard lock(mutex_);

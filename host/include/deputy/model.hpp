@@ -132,13 +132,15 @@ class DEPUTY_API Session {
   //
   // A request has a plan's memory of its own, so that several are in different steps at once: a model on two devices
   // has both in use. A model with states has one run at a time, in the order of the requests. While requests are in
-  // flight the functions that compute, such as Predict, are kFailedPrecondition, and the settings must not be changed.
-  // kUnavailable: as many are in flight as SetInFlight allows. Returns the number of the request. [any-thread]
+  // flight the functions that compute, such as Predict, are kFailedPrecondition; settings must not be changed, and
+  // statistics, events and placements not be read. The first call makes the sessions of the requests, each of which
+  // has the limit of memory of the configuration for itself. kUnavailable: as many are in flight as SetInFlight allows;
+  // the place of a request is free before its callback begins. Returns the number of the request. [any-thread]
   Result<uint64_t> PredictAsync(std::vector<Tensor>&& inputs, PredictCallback done, RequestOptions&& options = {});
   // The same with the result in a future, which a failed request does not throw from.
   Result<std::future<PredictResult>> PredictAsync(std::vector<Tensor>&& inputs, RequestOptions&& options = {});
-  // The most requests in flight, 4 without this call: accepted, and their results not yet delivered. So many runs have
-  // memory and a thread of their own. kFailedPrecondition while requests are in flight.
+  // The most requests in flight, 1 to 1024, 4 without this call: accepted, and their results not yet delivered. So many
+  // runs have memory and a thread of their own. kFailedPrecondition while requests are in flight.
   Status SetInFlight(size_t most, ResultOrder order = ResultOrder::kAsSubmitted);
   // Ends one request with kCancelled, as Cancel does with a run; nothing happens where it has ended. [any-thread]
   void CancelRequest(uint64_t request);
