@@ -242,10 +242,11 @@ TEST_F(RequestsTest, WithoutACallbackOrASessionTheyAreRefused) {
 }
 
 TEST_F(RequestsTest, SetInFlightFromACallbackIsRefused) {
-  std::promise<Status> promise;
-  ASSERT_TRUE(
-      session_->PredictAsync(Input(1), [&](PredictResult&&) { promise.set_value(session_->SetInFlight(2)); }).ok());
-  EXPECT_EQ(promise.get_future().get().code(), StatusCode::kFailedPrecondition);
+  const auto promise = std::make_shared<std::promise<Status>>();
+  std::future<Status> refused = promise->get_future();
+  const auto change = [this, promise](PredictResult&&) { promise->set_value(session_->SetInFlight(2)); };
+  ASSERT_TRUE(session_->PredictAsync(Input(1), change).ok());
+  EXPECT_EQ(refused.get().code(), StatusCode::kFailedPrecondition);
 }
 
 }  // namespace
