@@ -35,18 +35,19 @@ void SetVerbosity(Verbosity verbosity) {
 
 Verbosity TheVerbosity() { return the_verbosity; }
 
-void PrintLogOnce(LogLevel least) {
+void PrintLogOnce(LogLevel least, OnceOf of) {
   the_log_is_shown_once = true;
-  SetLogSink([least, lock = std::make_shared<std::mutex>(), said = std::make_shared<std::set<std::string>>()](
+  SetLogSink([least, of, lock = std::make_shared<std::mutex>(), said = std::make_shared<std::set<std::string>>()](
                  LogLevel level, std::string_view source, std::string_view message) {
     if (level < least) return;
+    if (of == OnceOf::kHost && source != "host") return PrintMessage(level, source, message);
     const std::lock_guard guard(*lock);
     if (said->insert(fmt::format("{}: {}", source, message)).second) PrintMessage(level, source, message);
   });
 }
 
 LogOnceScope::LogOnceScope() : is_first_(!the_log_is_shown_once) {
-  if (is_first_) PrintLogOnce();
+  if (is_first_) PrintLogOnce(LogLevel::kDebug, OnceOf::kHost);
 }
 
 LogOnceScope::~LogOnceScope() {

@@ -1,6 +1,7 @@
 // Messages on stderr: the log of the library, and how much of it is shown (-q, -v).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -19,10 +20,12 @@ enum class Verbosity {
 void SetVerbosity(Verbosity verbosity);
 Verbosity TheVerbosity();
 
-// From now on the log shows a line once, however often it is logged, and nothing below `least`.
-void PrintLogOnce(LogLevel least = LogLevel::kDebug);
+// From now on the log shows a line once, however often it is logged, and nothing below `least`. Lines of delegates too,
+// or those of the host alone.
+enum class OnceOf : uint8_t { kAll, kHost };
+void PrintLogOnce(LogLevel least = LogLevel::kDebug, OnceOf of = OnceOf::kAll);
 
-// The same as long as it lives, for what is done twice. Within it no other sink is set.
+// Lines of the host are shown once as long as it lives, for what is done twice. Within it no other sink is set.
 class LogOnceScope {
  public:
   LogOnceScope();

@@ -402,15 +402,24 @@ class Bench(Cli):
         self.check(run, 0, r"latency +min .*, p50 .*, p90 .*, p95 .*, p99 .*, max ", r"throughput +\S+ runs/s",
                    r"memory +\S+ MB peak", r"cpu +1 +1 +0 +\S+ (ns|us|ms) +100\.0 %")  # fmt: skip
 
+    def test_RequestsInFlightAreComparedWithRunsOneAtATime(self):
+        run = deputy("bench", self.add_model(), "--runs", "3", "--in-flight", "2")
+        self.check(run, 0, r"with 2 requests in flight, [0-9.]+ of [0-9.]+ runs/s one at a time")
+        report = json.loads(deputy("bench", self.add_model(), "--runs", "3", "--in-flight", "2", "--json").stdout)
+        self.assertEqual(report["in_flight"], 2)
+        self.assertGreaterEqual(report["runs"], 3)
+        self.assertGreater(report["sequential_runs_per_second"], 0)
+        self.check(deputy("bench", self.add_model(), "--in-flight", "2", "--sessions", "2"), 2, "excludes")
+
     def test_JsonHasThePromisedKeys(self):
         run = deputy("bench", self.add_model(), "--runs", "3", "--json")
         self.check(run, 0)
         report = json.loads(run.stdout)
         self.assertEqual(
             set(report),
-            {"model", "runs", "warmup", "sessions", "inputs", "open_ns", "build_ns", "prepare_ns", "first_run_ns",
-             "first_run", "duration_ns", "latency_ns", "runs_per_second", "memory_before_bytes", "memory_peak_bytes",
-             "multiply_adds", "delegates"},
+            {"model", "runs", "warmup", "sessions", "in_flight", "inputs", "open_ns", "build_ns", "prepare_ns",
+             "first_run_ns", "first_run", "duration_ns", "latency_ns", "runs_per_second", "profiled_run_ns",
+             "memory_before_bytes", "memory_peak_bytes", "multiply_adds", "delegates"},
         )  # fmt: skip
         self.assertEqual(set(report["latency_ns"]), {"min", "p50", "p90", "p95", "p99", "max", "mean"})
         self.assertEqual(
