@@ -93,11 +93,13 @@ struct PredictResult {
 };
 using PredictCallback = std::function<void(PredictResult&&)>;
 
+// Of one request.
 struct RequestOptions {
   std::vector<Tensor> outputs = {};      // used again, as those of Predict
   std::chrono::nanoseconds timeout{-1};  // counts from the call; zero: no limit; negative: that of the session
 };
 
+// The order in which the callbacks of a session's requests are called.
 enum class ResultOrder { kAsSubmitted, kAsTheyEnd };
 
 // One thread at a time, which Predict, PredictValues, MeasurePlacement, Resize and ResetStates check:
