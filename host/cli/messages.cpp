@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <set>
 
 #include "cli/terminal/terminal.hpp"
@@ -52,8 +53,11 @@ LogOnceScope::LogOnceScope() : is_first_(!the_log_is_shown_once) {
 
 LogOnceScope::~LogOnceScope() {
   if (!is_first_) return;
-  the_log_is_shown_once = false;
-  SetLogSink(PrintMessage);
+  try {
+    SetLogSink(PrintMessage);
+    the_log_is_shown_once = false;
+  } catch (const std::bad_alloc&) {  // lines are shown once further on
+  }
 }
 
 void PrintMessage(LogLevel level, std::string_view source, std::string_view message) {
