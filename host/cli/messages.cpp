@@ -5,7 +5,6 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <set>
 
 #include "cli/terminal/terminal.hpp"
@@ -41,7 +40,8 @@ void PrintLogOnce(LogLevel least, OnceOf of) {
   SetLogSink([least, of, lock = std::make_shared<std::mutex>(), said = std::make_shared<std::set<std::string>>()](
                  LogLevel level, std::string_view source, std::string_view message) {
     if (level < least) return;
-    if (of == OnceOf::kHost && source != "host") return PrintMessage(level, source, message);
+    if (!the_log_is_shown_once || (of == OnceOf::kHost && source != "host"))
+      return PrintMessage(level, source, message);
     const std::lock_guard guard(*lock);
     if (said->insert(fmt::format("{}: {}", source, message)).second) PrintMessage(level, source, message);
   });
@@ -53,11 +53,7 @@ LogOnceScope::LogOnceScope() : is_first_(!the_log_is_shown_once) {
 
 LogOnceScope::~LogOnceScope() {
   if (!is_first_) return;
-  try {
-    SetLogSink(PrintMessage);
-    the_log_is_shown_once = false;
-  } catch (const std::bad_alloc&) {  // lines are shown once further on
-  }
+  the_log_is_shown_once = false;  // the sink stays: to set one needs memory
 }
 
 void PrintMessage(LogLevel level, std::string_view source, std::string_view message) {
