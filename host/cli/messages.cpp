@@ -13,7 +13,7 @@ namespace deputy::cli {
 namespace {
 
 std::atomic<Verbosity> the_verbosity{Verbosity::kNormal};
-bool the_log_is_shown_once = false;
+std::atomic<bool> the_log_is_shown_once{false};
 
 Shown Prefix(LogLevel level, const Terminal& terminal) {
   switch (level) {
