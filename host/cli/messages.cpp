@@ -47,15 +47,6 @@ void PrintLogOnce(LogLevel least, OnceOf of) {
   });
 }
 
-LogOnceScope::LogOnceScope() : is_first_(!the_log_is_shown_once) {
-  if (is_first_) PrintLogOnce(LogLevel::kDebug, OnceOf::kHost);
-}
-
-LogOnceScope::~LogOnceScope() {
-  if (!is_first_) return;
-  the_log_is_shown_once = false;  // the sink stays: to set one needs memory
-}
-
 void PrintMessage(LogLevel level, std::string_view source, std::string_view message) {
   if (the_verbosity == Verbosity::kQuiet && level < LogLevel::kError) return;
   Shown line = Prefix(level, TerminalOf(stderr));

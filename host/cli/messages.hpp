@@ -25,18 +25,6 @@ Verbosity TheVerbosity();
 enum class OnceOf : uint8_t { kAll, kHost };
 void PrintLogOnce(LogLevel least = LogLevel::kDebug, OnceOf of = OnceOf::kAll);
 
-// Lines of the host are shown once as long as it lives, for what is done twice. Within it no other sink is set.
-class LogOnceScope {
- public:
-  LogOnceScope();
-  ~LogOnceScope();
-  LogOnceScope(const LogOnceScope&) = delete;
-  LogOnceScope& operator=(const LogOnceScope&) = delete;
-
- private:
-  const bool is_first_;  // no line was shown once only before
-};
-
 // "warning: npu0: message"; `source` is "host" or the name of a delegate. [any-thread]
 void PrintMessage(LogLevel level, std::string_view source, std::string_view message);
 // A line that is neither an error nor a warning.

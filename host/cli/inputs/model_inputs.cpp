@@ -243,7 +243,6 @@ std::vector<std::string> GivenDefaults(const Model& model, const InputArguments&
 std::optional<Model> OpenModelFor(const InputArguments& inputs, const std::string& path, const ContextOptions& context,
                                   const std::vector<std::string>& shapes, int& exit_status, const BuildOptions& options,
                                   LoadTimes* times) {
-  const LogOnceScope once;  // a model whose default values are given is opened twice
   std::optional<Model> model = OpenModel(path, context, shapes, exit_status, options, times);
   if (!model) return std::nullopt;
   BuildOptions with_given = options;
