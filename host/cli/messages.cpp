@@ -13,7 +13,6 @@ namespace deputy::cli {
 namespace {
 
 std::atomic<Verbosity> the_verbosity{Verbosity::kNormal};
-std::atomic<bool> the_log_is_shown_once{false};
 
 Shown Prefix(LogLevel level, const Terminal& terminal) {
   switch (level) {
@@ -35,13 +34,10 @@ void SetVerbosity(Verbosity verbosity) {
 
 Verbosity TheVerbosity() { return the_verbosity; }
 
-void PrintLogOnce(LogLevel least, OnceOf of) {
-  the_log_is_shown_once = true;
-  SetLogSink([least, of, lock = std::make_shared<std::mutex>(), said = std::make_shared<std::set<std::string>>()](
+void PrintLogOnce(LogLevel least) {
+  SetLogSink([least, lock = std::make_shared<std::mutex>(), said = std::make_shared<std::set<std::string>>()](
                  LogLevel level, std::string_view source, std::string_view message) {
     if (level < least) return;
-    if (!the_log_is_shown_once || (of == OnceOf::kHost && source != "host"))
-      return PrintMessage(level, source, message);
     const std::lock_guard guard(*lock);
     if (said->insert(fmt::format("{}: {}", source, message)).second) PrintMessage(level, source, message);
   });

@@ -1,7 +1,6 @@
 // Messages on stderr: the log of the library, and how much of it is shown (-q, -v).
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,10 +19,8 @@ enum class Verbosity {
 void SetVerbosity(Verbosity verbosity);
 Verbosity TheVerbosity();
 
-// From now on the log shows a line once, however often it is logged, and nothing below `least`. Lines of delegates too,
-// or those of the host alone.
-enum class OnceOf : uint8_t { kAll, kHost };
-void PrintLogOnce(LogLevel least = LogLevel::kDebug, OnceOf of = OnceOf::kAll);
+// From now on the log shows a line once, however often it is logged, and nothing below `least`.
+void PrintLogOnce(LogLevel least = LogLevel::kDebug);
 
 // "warning: npu0: message"; `source` is "host" or the name of a delegate. [any-thread]
 void PrintMessage(LogLevel level, std::string_view source, std::string_view message);
