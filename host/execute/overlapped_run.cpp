@@ -14,7 +14,7 @@ std::unique_ptr<Execution::OverlappedRun> Execution::OverlappedRun::Make(Executi
   std::vector<uint32_t> lane_of(plan.steps.size(), 0);
   std::vector<size_t> owners = {SIZE_MAX};  // of the lanes; the first has none
   for (BoundStep& step : execution.steps_) {
-    made->steps_[step.index] = &step;
+    made->turns_[step.index].step = &step;
     if (!step.step->overlaps) continue;
     const size_t owner = plan.placement.partitions[step.step->partition].delegate;
     const auto found = std::find(owners.begin(), owners.end(), owner);
@@ -33,10 +33,7 @@ std::unique_ptr<Execution::OverlappedRun> Execution::OverlappedRun::Make(Executi
 }
 
 Execution::OverlappedRun::OverlappedRun(Execution& execution)
-    : execution_(execution),
-      steps_(execution.plan().steps.size()),
-      rests_(steps_.size(), Rest::kAll),
-      failures_(steps_.size()) {}
+    : execution_(execution), turns_(execution.plan().steps.size()) {}
 
 Status Execution::OverlappedRun::Run(const CancellationToken& token, std::span<StepSpan> spans) {
   const CancellationScope scope(&token);
@@ -57,16 +54,17 @@ void Execution::OverlappedRun::CancelLanes(void* self) {
 }
 
 bool Execution::OverlappedRun::RunBeside(uint32_t lane, uint32_t index) {
-  rests_[index] = Rest::kAll;
-  if (lanes_[lane]->token.Due()) return false;
-  BoundStep& step = *steps_[index];
+  const CancellationToken& token = lanes_[lane]->token;
+  Turn& turn = turns_[index];
+  BoundStep& step = *turn.step;
+  turn.rest = Rest::kAll;
+  if (token.Due()) return false;
   step.ran_elsewhere = false;
-  rests_[index] = Rest::kAlternative;
+  turn.rest = Rest::kAlternative;
   if (step.health != nullptr && !step.health->OwnerRuns()) return false;
-  rests_[index] = Rest::kOwnRun;
+  turn.rest = Rest::kOwnRun;
   if (step.context == nullptr || (step.health != nullptr && step.health->IsToVerify(step.runs))) return false;
   ++step.runs;
-  const CancellationToken& token = lanes_[lane]->token;
   const CancellationScope scope(&token);
   const uint64_t begin_ns = spans_.empty() ? 0 : NowNs();
   Status status;
@@ -74,15 +72,15 @@ bool Execution::OverlappedRun::RunBeside(uint32_t lane, uint32_t index) {
     status = RunContext(execution_.plan(), *step.step, *step.context,
                         execution_.ArgsOf(step, lanes_[lane]->scratch, token), scope);
   } catch (const std::bad_alloc&) {
-    status = Status(StatusCode::kResourceExhausted, "no memory");
+    status = Status(StatusCode::kResourceExhausted, "no memory for a step of the run");
   }
   if (!spans_.empty()) spans_[index] = {begin_ns, NowNs(), nullptr};
   if (status.ok()) {
     if (step.health != nullptr) step.health->Succeeded();
     return true;
   }
-  rests_[index] = Rest::kFailure;
-  failures_[index] = std::move(status);
+  turn.rest = Rest::kFailure;
+  turn.failure = std::move(status);
   return false;
 }
 
@@ -96,13 +94,14 @@ Status Execution::OverlappedRun::RunHere(uint32_t index) {
 }
 
 Status Execution::OverlappedRun::RunRest(uint32_t index) {
-  BoundStep& step = *steps_[index];
+  Turn& turn = turns_[index];
+  BoundStep& step = *turn.step;
   const CancellationToken& token = lanes_[0]->token;
-  const Rest rest = std::exchange(rests_[index], Rest::kAll);
+  const Rest rest = std::exchange(turn.rest, Rest::kAll);
   const uint64_t begin_ns = spans_.empty() ? 0 : NowNs();
   Status status = token.Check();
   if (rest == Rest::kFailure) {
-    status = std::exchange(failures_[index], Status());
+    status = std::exchange(turn.failure, Status());
     if (step.health != nullptr)
       status = execution_.AnswerFailure(step, status, execution_.ArgsOf(step, execution_.scratch_, token), *scope_);
   } else if (status.ok()) {

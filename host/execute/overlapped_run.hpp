@@ -29,8 +29,13 @@ class Execution::OverlappedRun final : private LaneWork {
     CancelHook hook;
     CancellationToken token;
   };
-  // What is left to do of a step that was begun beside the thread of the run.
+  // A step, and what is left to do of it for the thread of the run.
   enum class Rest : uint8_t { kAll, kAlternative, kOwnRun, kFailure };
+  struct Turn {
+    BoundStep* step = nullptr;  // null where there is nothing to run
+    Rest rest = Rest::kAll;
+    Status failure;  // with kFailure
+  };
 
   explicit OverlappedRun(Execution& execution);
   static void CancelLanes(void* self);
@@ -39,9 +44,7 @@ class Execution::OverlappedRun final : private LaneWork {
   Status RunRest(uint32_t index);
 
   Execution& execution_;
-  std::vector<BoundStep*> steps_;  // per step of the plan; null where there is nothing to run
-  std::vector<Rest> rests_;
-  std::vector<Status> failures_;
+  std::vector<Turn> turns_;  // per step of the plan
   std::vector<std::unique_ptr<Lane>> lanes_;
   const CancellationScope* scope_ = nullptr;  // of the run
   std::span<StepSpan> spans_;

@@ -43,6 +43,11 @@ class ThreadFaults : public testing::TestWithParam<const char*> {
     EXPECT_TRUE(status.ok()) << status.ToString();
     return model;
   }
+  // On two delegates that compute exactly what the CPU computes.
+  static Model BuiltOnBoth(const std::string& mode) {
+    return Built("{name: good, isolation: " + mode + "}, {name: misbehaves, isolation: " + mode + "}",
+                 "placement: {rules: [{nodes: positive, to: misbehaves}]}\n");
+  }
   static std::vector<std::vector<float>> Answers(Session& session, const std::vector<Tensor>& inputs) {
     std::vector<Tensor> outputs;
     const Status status = session.Predict(inputs, &outputs);
@@ -51,20 +56,21 @@ class ThreadFaults : public testing::TestWithParam<const char*> {
     for (const Tensor& output : outputs) answers.push_back(Values(output));
     return answers;
   }
+  // Per thread, for its inputs.
+  static std::vector<std::vector<std::vector<float>>> AnswersOfTheCpu() {
+    const Model alone = Built("");
+    Session session = *alone.CreateSession();
+    std::vector<std::vector<std::vector<float>>> answers;
+    for (size_t seed = 0; seed < kThreads; ++seed) answers.push_back(Answers(session, Inputs(seed)));
+    return answers;
+  }
 };
 
 TEST_P(ThreadFaults, EightThreadsOfFourSessionsEach) {
   const LogLines log(LogLevel::kOff);
   const std::string mode = GetParam();
-  std::vector<std::vector<std::vector<float>>> wanted;
-  {
-    const Model alone = Built("");
-    Session session = *alone.CreateSession();
-    for (size_t seed = 0; seed < kThreads; ++seed) wanted.push_back(Answers(session, Inputs(seed)));
-  }
-  // Both compute exactly what the CPU computes.
-  const Model model = Built("{name: good, isolation: " + mode + "}, {name: misbehaves, isolation: " + mode + "}",
-                            "placement: {rules: [{nodes: positive, to: misbehaves}]}\n");
+  const std::vector<std::vector<std::vector<float>>> wanted = AnswersOfTheCpu();
+  const Model model = BuiltOnBoth(mode);
   std::atomic<size_t> wrong{0};
   {
     const WorkerKiller killer(std::chrono::milliseconds(20));
@@ -92,14 +98,8 @@ TEST_P(ThreadFaults, SixtyFourRequestsInFlight) {
   constexpr size_t kInFlight = 8, kRequests = 60;
   const LogLines log(LogLevel::kOff);
   const std::string mode = GetParam();
-  std::vector<std::vector<std::vector<float>>> wanted;
-  {
-    const Model alone = Built("");
-    Session session = *alone.CreateSession();
-    for (size_t seed = 0; seed < kThreads; ++seed) wanted.push_back(Answers(session, Inputs(seed)));
-  }
-  const Model model = Built("{name: good, isolation: " + mode + "}, {name: misbehaves, isolation: " + mode + "}",
-                            "placement: {rules: [{nodes: positive, to: misbehaves}]}\n");
+  const std::vector<std::vector<std::vector<float>>> wanted = AnswersOfTheCpu();
+  const Model model = BuiltOnBoth(mode);
   std::atomic<size_t> wrong{0}, right{0};
   {
     const WorkerKiller killer(std::chrono::milliseconds(20));

@@ -2,32 +2,24 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <random>
 #include <vector>
 
 #include "plan/step_order.hpp"
+#include "support/step_plan.hpp"
 
 namespace deputy::host {
 namespace {
 
-// Steps that make one value each, of the number of the step, and wait for the steps whose values they read.
-Plan PlanOf(const std::vector<std::vector<ValueId>>& reads) {
-  Plan plan;
-  auto graph = std::make_shared<Graph>();
-  for (ValueId id = 0; id < reads.size(); ++id) {
-    graph->AddValue("", {});
-    Step& step = plan.steps.emplace_back();
-    step.inputs = reads[id];
-    step.outputs = {id};
-  }
-  plan.graph = std::move(graph);
+// With the waits of its steps.
+Plan OrderedPlan(const std::vector<std::vector<ValueId>>& reads) {
+  Plan plan = PlanOfSteps(reads);
   const StepOrder order(plan);
   return plan;
 }
 
 TEST(StepScheduler, AStepMayBeginWhenThoseThatItWaitsForHaveEnded) {
-  const Plan plan = PlanOf({{}, {}, {0, 1}, {1}});
+  const Plan plan = OrderedPlan({{}, {}, {0, 1}, {1}});
   StepScheduler scheduler(plan, {0, 1, 0, 1}, 2);
   scheduler.Begin();
   EXPECT_EQ(scheduler.Take(0), 0u);
@@ -45,14 +37,14 @@ TEST(StepScheduler, AStepMayBeginWhenThoseThatItWaitsForHaveEnded) {
 }
 
 TEST(StepScheduler, TheFirstStepOfThePlanIsTakenFirst) {
-  const Plan plan = PlanOf({{}, {}, {}, {}});
+  const Plan plan = OrderedPlan({{}, {}, {}, {}});
   StepScheduler scheduler(plan, {0, 0, 0, 0}, 1);
   scheduler.Begin();
   for (uint32_t step = 0; step < 4; ++step) EXPECT_EQ(scheduler.Take(0), step);
 }
 
 TEST(StepScheduler, StepsWithoutWorkAreNotTaken) {
-  Plan plan = PlanOf({{}, {0}, {1}, {2}});
+  Plan plan = OrderedPlan({{}, {0}, {1}, {2}});
   plan.steps[0].is_view = plan.steps[2].is_fused = true;
   StepScheduler scheduler(plan, {0, 0, 0, 0}, 1);
   scheduler.Begin();
@@ -64,7 +56,7 @@ TEST(StepScheduler, StepsWithoutWorkAreNotTaken) {
 }
 
 TEST(StepScheduler, ARunThatWasLeftBeginsAnew) {
-  const Plan plan = PlanOf({{}, {0}, {}});
+  const Plan plan = OrderedPlan({{}, {0}, {}});
   StepScheduler scheduler(plan, {0, 0, 1}, 2);
   for (int run = 0; run < 2; ++run) {
     scheduler.Begin();
@@ -80,7 +72,7 @@ TEST(StepScheduler, EveryStepOfARandomPlanIsTakenOnceAfterThoseThatItWaitsFor) {
     std::vector<std::vector<ValueId>> reads(1 + random() % 40);
     for (ValueId id = 1; id < reads.size(); ++id)
       for (auto i = random() % 4; i > 0; --i) reads[id].push_back(static_cast<ValueId>(random() % id));
-    Plan plan = PlanOf(reads);
+    Plan plan = OrderedPlan(reads);
     std::vector<uint32_t> lane_of(reads.size());
     for (uint32_t& lane : lane_of) lane = static_cast<uint32_t>(random() % 3);
     for (Step& step : plan.steps) step.is_view = random() % 5 == 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "plan/make_plan.hpp"
+#include "support/step_plan.hpp"
 #include "support/test_delegate.hpp"
 #include "support/test_graph.hpp"
 
@@ -13,22 +14,8 @@ namespace {
 
 using Waits = std::vector<uint32_t>;
 
-// Steps that make one value each, of the number of the step.
-Plan PlanOf(const std::vector<std::vector<ValueId>>& reads) {
-  Plan plan;
-  auto graph = std::make_shared<Graph>();
-  for (ValueId id = 0; id < reads.size(); ++id) {
-    graph->AddValue("", {});
-    Step& step = plan.steps.emplace_back();
-    step.inputs = reads[id];
-    step.outputs = {id};
-  }
-  plan.graph = std::move(graph);
-  return plan;
-}
-
 TEST(StepOrder, AStepWaitsForTheProducersOfWhatItReads) {
-  Plan plan = PlanOf({{}, {0}, {0, kNone}, {1, 2, 1}});
+  Plan plan = PlanOfSteps({{}, {0}, {0, kNone}, {1, 2, 1}});
   const StepOrder order(plan);
   EXPECT_EQ(plan.steps[0].waits, Waits());
   EXPECT_EQ(plan.steps[1].waits, Waits({0}));
@@ -40,13 +27,13 @@ TEST(StepOrder, AStepWaitsForTheProducersOfWhatItReads) {
 }
 
 TEST(StepOrder, AProducerForWhichAnotherOneWaitsIsLeftOut) {
-  Plan plan = PlanOf({{}, {0}, {1}, {0, 2, 1}});
+  Plan plan = PlanOfSteps({{}, {0}, {1}, {0, 2, 1}});
   const StepOrder order(plan);
   EXPECT_EQ(plan.steps[3].waits, Waits({2}));
 }
 
 TEST(StepOrder, CapturesOfRegionsAreWaitedFor) {
-  Plan plan = PlanOf({{}, {}, {}, {0}});
+  Plan plan = PlanOfSteps({{}, {}, {}, {0}});
   plan.steps[3].branches = {{nullptr, {1}}, {nullptr, {2}}};
   const StepOrder order(plan);
   EXPECT_EQ(plan.steps[3].waits, Waits({2, 1, 0}));
@@ -55,7 +42,7 @@ TEST(StepOrder, CapturesOfRegionsAreWaitedFor) {
 TEST(StepOrder, ThatOfTooManyStepsIsNotKnown) {
   std::vector<std::vector<ValueId>> reads(StepOrder::kMostSteps + 1);
   for (ValueId id = 2; id < reads.size(); ++id) reads[id] = {id - 1, id - 2};
-  Plan plan = PlanOf(reads);
+  Plan plan = PlanOfSteps(reads);
   const StepOrder order(plan);
   EXPECT_FALSE(order.is_known());
   EXPECT_FALSE(order.Precedes(1, 2));
