@@ -97,12 +97,14 @@ TEST_F(OverlapTest, TheTimesOfItsStepsOverlapToo) {
 
 TEST_F(OverlapTest, AFailureEndsTheRunWhenTheOtherStepHasEnded) {
   ASSERT_TRUE(Prepare().ok());
-  std::atomic<bool> failed{false}, ended{false};
+  std::atomic<bool> begun{false}, failed{false}, ended{false};
   left_->execute = [&](const RunArgs&) {
+    EXPECT_TRUE(Eventually([&] { return begun.load(); }));
     failed = true;
     return Status(StatusCode::kInternal, "no");
   };
   right_->execute = [&](const RunArgs& args) {
+    begun = true;
     EXPECT_TRUE(Eventually([&] { return failed.load(); }));
     ended = true;
     return CopyThrough(args);
