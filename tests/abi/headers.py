@@ -2,6 +2,7 @@
 place in the text. It knows just the C that these headers may use and fails on everything else, so that nothing escapes
 the checks that are built on it."""
 
+import functools
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -138,9 +139,8 @@ def packed(text):
 
 
 class Reader:
-    def __init__(self, path, name):
-        self.name = name
-        self.text = path.read_text(encoding="utf-8")
+    def __init__(self, name, text):
+        self.name, self.text = name, text
         self.blank = COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), self.text)
         self.typedefs, self.structs, self.enumerators, self.constants, self.macros = [], [], [], [], []
         self.forwards = []
@@ -293,6 +293,12 @@ class Reader:
         return Field(words[-1], spaced(tokens[:-1]), None, text, place, end)
 
 
+@functools.lru_cache(maxsize=256)
+def reader_of(name, text):
+    """Of one header: of many edits, each leaves all others as they are."""
+    return Reader(name, text)
+
+
 def read(root, drafts=False):
     """The ABI in the folder `root` (.../deputy/abi). Without `drafts` what lies in ext/draft is left out."""
     root = Path(root)
@@ -301,7 +307,7 @@ def read(root, drafts=False):
         name = path.relative_to(root).as_posix()
         if name.startswith(DRAFT) and not drafts:
             continue
-        reader = Reader(path, name)
+        reader = reader_of(name, path.read_text(encoding="utf-8"))
         abi.headers.append(f"deputy/abi/{name}")
         abi.texts[name] = reader.text
         for macro in reader.macros:
