@@ -7,6 +7,23 @@
 #include "graph/graph.hpp"
 
 namespace deputy::host {
+namespace {
+
+Clustering ClusteringOf(std::vector<uint32_t> cluster_of, uint32_t count) {
+  CompressedLists clusters(count, [&](const auto& add) {
+    for (NodeId node = 0; node < cluster_of.size(); ++node) add(cluster_of[node], node);
+  });
+  return {std::move(clusters), std::move(cluster_of)};
+}
+
+}  // namespace
+
+Clustering Cut(const Clustering& clustering, std::span<const NodeId> later) {
+  const uint32_t last = static_cast<uint32_t>(clustering.clusters.size());
+  std::vector<uint32_t> cluster_of = clustering.cluster_of;
+  for (const NodeId node : later) cluster_of[node] = last;
+  return ClusteringOf(std::move(cluster_of), last + 1);
+}
 
 PartitionBuilder::PartitionBuilder(const Graph& graph, Delegates delegates, Assignment& assignment)
     : graph_(graph),
@@ -38,14 +55,11 @@ Clustering PartitionBuilder::Clusters() const {
   for (NodeId node = 0; node < graph_.nodes.size(); ++node) number[cluster_of_group[groups.of(node)]] = 1;
   uint32_t count = 0;
   for (uint32_t& cluster : number) cluster = cluster == 0 ? 0 : count++;
-  Clustering clustering;
-  clustering.cluster_of.reserve(graph_.nodes.size());
+  std::vector<uint32_t> cluster_of;
+  cluster_of.reserve(graph_.nodes.size());
   for (NodeId node = 0; node < graph_.nodes.size(); ++node)
-    clustering.cluster_of.push_back(number[cluster_of_group[groups.of(node)]]);
-  clustering.clusters = CompressedLists(count, [&](const auto& add) {
-    for (NodeId node = 0; node < graph_.nodes.size(); ++node) add(clustering.cluster_of[node], node);
-  });
-  return clustering;
+    cluster_of.push_back(number[cluster_of_group[groups.of(node)]]);
+  return ClusteringOf(std::move(cluster_of), count);
 }
 
 Result<PartitionSpec> PartitionBuilder::SpecOf(const Clustering& clustering, uint32_t cluster) {

@@ -14,6 +14,9 @@ struct Clustering {
   std::vector<uint32_t> cluster_of;  // per node
 };
 
+// With these nodes of one of its clusters in a further one, the last.
+Clustering Cut(const Clustering& clustering, std::span<const NodeId> later);
+
 class PartitionBuilder {
  public:
   // All arguments must outlive this.

@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "partition/assignment.hpp"
+#include "partition/overlap.hpp"
 #include "partition/partition_builder.hpp"
 
 namespace deputy::host {
@@ -17,7 +18,8 @@ namespace {
 class Placer {
  public:
   Placer(const Graph& graph, Delegates delegates, const PlacementOptions& options, SupportMatrix& support)
-      : delegates_(delegates),
+      : graph_(graph),
+        delegates_(delegates),
         assignment_(graph, delegates, options, support),
         whole_{&graph, std::vector<NodeId>(graph.nodes.size()), std::vector<uint8_t>(graph.nodes.size(), 0)},
         builder_(graph, delegates, assignment_) {
@@ -25,8 +27,9 @@ class Placer {
   }
 
   // All but the regions.
-  Result<Placement> Run() {
-    DEPUTY_ASSIGN_OR_RETURN(const Clustering clustering, FindStableClusters());
+  Result<Placement> Run(bool may_overlap) {
+    DEPUTY_ASSIGN_OR_RETURN(Clustering clustering, FindStableClusters());
+    if (may_overlap) CutToOverlap(clustering);
     DEPUTY_ASSIGN_OR_RETURN(Placement placement, builder_.Build(clustering));
     for (PlacedPartition& placed : placement.partitions) {
       const auto estimate = estimates_.find({placed.delegate, placed.spec.nodes});
@@ -97,6 +100,30 @@ class Placer {
     return changed;
   }
 
+  // The parts of a cluster that was cut are cut again while that pays.
+  void CutToOverlap(Clustering& clustering) {
+    OverlapCuts cuts(graph_, delegates_, assignment_);
+    for (uint32_t i = 0; i < clustering.clusters.size(); ++i)
+      for (;;) {
+        if (assignment_.ClaimOf(clustering.clusters[i]) != nullptr) break;
+        const std::vector<NodeId> later = cuts.LaterPart(clustering.clusters[i]);
+        if (later.empty()) break;
+        Clustering cut = Cut(clustering, later);
+        if (!Stands(cut, i) || !Stands(cut, static_cast<uint32_t>(clustering.clusters.size()))) break;
+        clustering = std::move(cut);
+      }
+  }
+
+  // Whether the delegate of a part of its cluster would keep it.
+  bool Stands(const Clustering& clustering, uint32_t cluster) {
+    const std::span<const NodeId> nodes = clustering.clusters[cluster];
+    const size_t d = assignment_.owner(nodes.front());
+    if (!assignment_.TooSmall(d, nodes).empty()) return false;
+    if (delegates_[d]->estimator() == nullptr) return true;
+    const Estimate estimate = EstimateOf(d, clustering, cluster);
+    return estimate.feasible && estimate.give_back.empty();
+  }
+
   // Each partition is estimated once, however often the others change. If its estimate fails, it is kept as it is.
   Estimate EstimateOf(size_t d, const Clustering& clustering, uint32_t cluster) {
     const std::span<const NodeId> nodes = clustering.clusters[cluster];
@@ -116,6 +143,7 @@ class Placer {
   // Delegates that keep giving nodes back would make the time quadratic.
   static constexpr int kMostEstimateRounds = 16;
 
+  const Graph& graph_;
   const Delegates delegates_;
   Assignment assignment_;
   GraphView whole_;  // with nothing on offer
@@ -126,15 +154,15 @@ class Placer {
 
 // Its frame is gone before the regions are placed, which may be nested.
 [[gnu::noinline]] Result<Placement> PlaceNodes(const Graph& graph, Delegates delegates, const PlacementOptions& options,
-                                               SupportMatrix& support) {
-  return Placer(graph, delegates, options, support).Run();
+                                               SupportMatrix& support, bool may_overlap) {
+  return Placer(graph, delegates, options, support).Run(may_overlap);
 }
 
 Status PlaceRegions(const Graph& graph, Delegates delegates, const PlacementOptions& options, SupportMatrix& support,
                     Placement& placement) {
   for (NodeId node = 0; node < graph.nodes.size(); ++node)
     for (const Region& region : graph.nodes[node].regions) {
-      Result<Placement> placed = Place(*region.body, delegates, options, support);
+      Result<Placement> placed = Place(*region.body, delegates, options, support, /*may_overlap=*/false);
       if (!placed.ok()) return std::move(placed).status().At(Describe(graph, node) + ", region '" + region.name + "'");
       placement.regions[node].push_back(std::move(placed).value());
     }
@@ -144,9 +172,9 @@ Status PlaceRegions(const Graph& graph, Delegates delegates, const PlacementOpti
 }  // namespace
 
 Result<Placement> Place(const Graph& graph, Delegates delegates, const PlacementOptions& options,
-                        SupportMatrix& support) {
+                        SupportMatrix& support, bool may_overlap) {
   if (delegates.empty()) return Error(StatusCode::kInternal, "placement needs the CPU");
-  DEPUTY_ASSIGN_OR_RETURN(Placement placement, PlaceNodes(graph, delegates, options, support));
+  DEPUTY_ASSIGN_OR_RETURN(Placement placement, PlaceNodes(graph, delegates, options, support, may_overlap));
   Status status = PlaceRegions(graph, delegates, options, support, placement);
   if (status.ok()) status = CheckPlacement(graph, placement);
   if (status.ok()) return placement;

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "graph/graph.hpp"
+#include "partition/overlap.hpp"
 #include "plan/buffer_planner.hpp"
 #include "plan/step_order.hpp"
-#include "tensor/shape.hpp"
 
 namespace deputy::host {
 namespace {
@@ -57,23 +57,11 @@ void FuseSteps(Plan& plan, NodeFuser& fuser, size_t number) {
   }
 }
 
-// To start a step on another thread and to wait for its end takes as long as about so many operations of a CPU, 20 us.
-constexpr uint64_t kLeastWork = 100'000;
-
-// To begin a node takes as long as so many of them, at least.
-constexpr uint64_t kWorkOfNode = 1000;
-
-// Multiply-adds and elements of results, as far as they are known.
 uint64_t WorkOf(const Plan& plan, const Step& step) {
   if (!step.runs()) return 0;
-  const Graph& graph = *plan.graph;
   uint64_t work = 0;
-  for (const NodeId id : plan.placement.partitions[step.partition].spec.nodes) {
-    work += kWorkOfNode + MultiplyAdds(graph, graph.nodes[id]);
-    for (const ValueId output : graph.nodes[id].outputs)
-      if (output != kNone && graph.values[output].type.is_static())
-        work += static_cast<uint64_t>(ElementCount(graph.values[output].type.dims));
-  }
+  for (const NodeId id : plan.placement.partitions[step.partition].spec.nodes)
+    work += OperationsOf(*plan.graph, plan.graph->nodes[id]);
   return work;
 }
 
@@ -84,12 +72,12 @@ bool PaysToOverlap(const Plan& plan, const StepOrder& order) {
   std::vector<uint64_t> work;
   for (const Step& step : plan.steps) work.push_back(WorkOf(plan, step));
   for (uint32_t step = 0; step < work.size(); ++step) {
-    if (work[step] < kLeastWork || !plan.steps[step].overlaps) continue;
+    if (work[step] < kLeastOverlap || !plan.steps[step].overlaps) continue;
     uint64_t beside = 0;
-    for (uint32_t other = 0; other < work.size() && beside < kLeastWork; ++other)
+    for (uint32_t other = 0; other < work.size() && beside < kLeastOverlap; ++other)
       if (owner(other) != owner(step) && !order.Precedes(other, step) && !order.Precedes(step, other))
         beside += work[other];
-    if (beside >= kLeastWork) return true;
+    if (beside >= kLeastOverlap) return true;
   }
   return false;
 }

@@ -34,7 +34,7 @@ class Compiler {
     const WeightMemoryScope weights(sources_.weight_limit);
     // Each iteration but the last takes a partition from a delegate for good.
     for (;;) {
-      DEPUTY_ASSIGN_OR_RETURN(Placement placement, Place(*graph, delegates_, options_, support_));
+      DEPUTY_ASSIGN_OR_RETURN(Placement placement, Place(*graph, delegates_, options_, support_, top_level));
       Result<bool> rejected = RejectWrong(*graph, placement);
       if (!rejected.ok() || *rejected) {
         ReleaseClaims(placement, delegates_);

@@ -63,7 +63,7 @@ void PlaceWith(benchmark::State& state, const std::vector<OpKind>& kinds) {
   const HostedDelegate delegates[] = {Borrowed(picky), cpu};
   for (auto _ : state) {
     SupportMatrix support;
-    Result<Placement> placement = Place(graph, delegates, {}, support);
+    Result<Placement> placement = Place(graph, delegates, {}, support, /*may_overlap=*/true);
     if (!placement.ok()) return state.SkipWithError(placement.status().ToString().c_str());
   }
   Finish(state);

@@ -97,7 +97,7 @@ void PlaceOnThree(benchmark::State& state, const Graph& graph, std::shared_ptr<c
   size_t partitions = 0;
   for (auto _ : state) {
     SupportMatrix support;
-    Result<Placement> placement = Place(graph, delegates, options, support);
+    Result<Placement> placement = Place(graph, delegates, options, support, /*may_overlap=*/true);
     if (!placement.ok()) return state.SkipWithError(placement.status().ToString().c_str());
     partitions = placement->partitions.size();
   }

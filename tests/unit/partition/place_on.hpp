@@ -29,7 +29,7 @@ inline Result<Placement> PlaceOn(const Graph& graph, const std::vector<Delegate*
   for (Delegate* const delegate : delegates) hosted.push_back(Borrowed(*delegate));
   hosted.front().limits = limits;
   SupportMatrix support;
-  return Place(graph, hosted, options, support);
+  return Place(graph, hosted, options, support, /*may_overlap=*/true);
 }
 
 // Node names of the partitions of one delegate, in running order.

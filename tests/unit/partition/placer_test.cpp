@@ -218,9 +218,9 @@ TEST(Placer, EveryDelegateIsAskedAboutEveryNodeOnce) {
   const std::vector<HostedDelegate> delegates = {Borrowed(first), Borrowed(second), Borrowed(cpu)};
   PlacementOptions options;
   SupportMatrix support;
-  ASSERT_TRUE(Place(test.graph, delegates, options, support).ok());
+  ASSERT_TRUE(Place(test.graph, delegates, options, support, /*may_overlap=*/true).ok());
   options.refused[{&test.graph, 0, 0}] = {Reason::kRefusedAtCompile, "too hot"};
-  const Result<Placement> placed = Place(test.graph, delegates, options, support);
+  const Result<Placement> placed = Place(test.graph, delegates, options, support, /*may_overlap=*/true);
   ASSERT_TRUE(placed.ok());
   EXPECT_EQ(placed->delegate_of(0), 1u);
   for (const TestDelegate* delegate : {&first, &second, &cpu})

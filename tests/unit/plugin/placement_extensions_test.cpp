@@ -117,7 +117,7 @@ class PlacementExtensions : public ::testing::Test {
   Placement Placed(Delegate& delegate) {
     const HostedDelegate delegates[] = {Borrowed(delegate), Borrowed(rest_)};
     SupportMatrix support;
-    Result<Placement> placed = Place(graph_, delegates, {}, support);
+    Result<Placement> placed = Place(graph_, delegates, {}, support, /*may_overlap=*/true);
     EXPECT_TRUE(placed.ok()) << placed.status().ToString();
     return placed.ok() ? std::move(placed).value() : Placement();
   }
