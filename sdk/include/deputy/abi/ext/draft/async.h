@@ -1,4 +1,4 @@
-/* "deputy.async/1": a run that returns before it is done, so that a device computes while its host continues.
+/* "deputy.async/2": a run that returns before it is done, so that a device computes while its host continues.
  *
  * DRAFT. Without any promise: this host does not request it, no golden table contains it, and it may change or be
  * removed in any release. A change that breaks it raises the number in its id. See sdk/docs/versioning.md.
@@ -9,58 +9,53 @@
 #ifndef DEPUTY_ABI_EXT_DRAFT_ASYNC_H
 #define DEPUTY_ABI_EXT_DRAFT_ASYNC_H
 
-#include "deputy/abi/delegate.h"
+#include "deputy/abi/ext/draft/sharing.h"
 
-#define DEPUTY_EXT_ASYNC "deputy.async/1"
+#define DEPUTY_EXT_ASYNC "deputy.async/2"
 
-typedef struct deputy_async_run deputy_async_run; /* plugin-owned: one run, from submit to run_destroy */
-
-/* The meaning of a fence's handle. */
-typedef uint32_t deputy_fence_kind;
-enum {
-  DEPUTY_FENCE_SYNC_FILE = 1, /* a file descriptor of Linux' sync_file, which any driver understands */
-  DEPUTY_FENCE_PRIVATE = 2    /* a number that only delegates of the same plugin understand */
-};
-
-/* A point in the work of a device, for another delegate to wait for without the CPU. A file descriptor belongs to the
- * holder of the struct and is closed by the receiver. */
-typedef struct deputy_fence {
-  uint32_t struct_size;
-  deputy_fence_kind kind;
-  int64_t handle;
-} deputy_fence;
+typedef struct deputy_async_run deputy_async_run; /* plugin-owned: one run or copy, from submit to run_destroy */
 
 /* Receives the end of a run. */
 typedef struct deputy_async_sink {
   uint32_t struct_size;
   uint32_t reserved;
   void *self;
-  /* Once for each submitted run, also for one that failed or was cancelled, from a thread of the plugin's; the host
-   * does little there and calls nothing of the plugin. wait returns at once from then on. [any-thread] */
-  void (*done)(void *self, deputy_async_run *run);
+  /* Once for each submitted run, also for one that failed or was cancelled, perhaps before submit returns, from any
+   * thread of the plugin's. `number` is deputy_async_args.number. `status` is how the run ended, as from wait, and the
+   * host's from then on: NULL when every element of the outputs is written. The host only marks the run and wakes a
+   * thread; it calls nothing of the plugin from here. [any-thread] */
+  void (*done)(void *self, uint64_t number, deputy_status *status);
 } deputy_async_sink;
 
-/* One run to start. All of it lives until done, or until run_destroy where there is no sink. */
+/* One run to start.
+ *
+ * Of the call alone: this struct, `waits` with its fences, `run` itself. Until the run has ended, that is until done
+ * was called or wait has returned its result: the tensors of the run with their extents, strides and memory, its
+ * scratch memory, which no other run in flight has, its outputs' allocator, and the sink. */
 typedef struct deputy_async_args {
   uint32_t struct_size;
   uint32_t wait_count;
-  const deputy_run_args *run;       /* its deadline holds for the whole run */
-  const deputy_fence *const *waits; /* to pass before an input is read; owned by the plugin after success */
+  const deputy_run_args *run;       /* its deadline holds for the whole run; its number is that of cancel, too */
+  const deputy_fence *const *waits; /* to be passed before an input is read; they stay the host's */
   const deputy_async_sink *sink;    /* NULL: the host polls or waits */
+  uint64_t number;                  /* for the sink; no other run of the instance in flight has it */
+  uint32_t queue;                   /* below deputy_queue_limits.queue_count of scheduling.h; 0 without it */
+  int32_t priority;                 /* as in deputy_compile_args, of this run */
 } deputy_async_args;
 
 enum {
-  DEPUTY_ASYNC_CANCELS = 1u, /* cancel ends a run early; without it cancel only marks it */
-  DEPUTY_ASYNC_FENCES = 2u   /* submit takes fences, and fence_of makes them */
+  DEPUTY_ASYNC_CANCELS = 1u /* cancel ends a run early; without it cancel only marks it */
 };
 
 typedef struct deputy_ext_async {
   uint32_t struct_size;
-  uint32_t flags; /* DEPUTY_ASYNC_... */
-  /* Starts a run and puts it into *out; the host ends it with one run_destroy. Several may be in flight on one context
-   * only where scheduling.h says so. On failure nothing was started, *out is unchanged, fences stay the host's and sink
-   * is not called: UNAVAILABLE when the queue is full (the host waits for a run and tries again), INVALID_ARGUMENT for
-   * a kind of fence that is not known. [one-call-per-context] */
+  uint32_t flags;                /* DEPUTY_ASYNC_... */
+  deputy_handle_kinds waits_for; /* kinds of fences that submit takes; 0: none, and the host waits on the CPU */
+  deputy_handle_kinds makes;     /* kinds of fences that fence_of makes; 0: none */
+  /* Starts a run and puts it into *out; the host ends it with one run_destroy. So many may be in flight on one context
+   * as scheduling.h says, and one without it; they end in any order. On failure nothing was started, *out is unchanged
+   * and sink is not called: UNAVAILABLE when the queue is full (the host waits for a run to end and tries again),
+   * INVALID_ARGUMENT for a kind of fence that was not declared. [one-call-per-context] */
   deputy_status *(*submit)(deputy_context *context, const deputy_async_args *args, deputy_async_run **out);
   /* *finished becomes 1 when the run has ended, in any way, and 0 before. Never blocks. [any-thread] */
   deputy_status *(*poll)(deputy_async_run *run, uint32_t *finished);
@@ -72,10 +67,11 @@ typedef struct deputy_ext_async {
   /* Requests that the run ends as CANCELLED; it may still end otherwise. Does not wait for it. OK for a run that has
    * ended. [any-thread] */
   deputy_status *(*cancel)(deputy_async_run *run);
-  /* Fills *out with a fence that is passed when the outputs are written; the host owns it. NULL, or NOT_SUPPORTED: the
-   * host waits on the CPU. [any-thread] [optional] */
-  deputy_status *(*fence_of)(deputy_async_run *run, deputy_fence *out);
-  /* Frees a run that has ended: the host has waited for it. Cannot fail. [any-thread] */
+  /* Fills *out with a fence of this kind that is passed when the output is written, or all outputs for UINT32_MAX; the
+   * host owns it. A fence of a run that fails is passed as well: its readers' results are discarded. NULL, or
+   * NOT_SUPPORTED: the host waits on the CPU. [any-thread] [optional] */
+  deputy_status *(*fence_of)(deputy_async_run *run, uint32_t output, deputy_fence_kind kind, deputy_fence *out);
+  /* Frees a run that has ended: the host has seen its end. Cannot fail. [any-thread] */
   void (*run_destroy)(deputy_async_run *run);
 } deputy_ext_async;
 
