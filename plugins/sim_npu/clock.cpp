@@ -4,6 +4,12 @@
 #include <chrono>
 
 namespace sim_npu {
+
+using deputy::sdk::Code;
+using deputy::sdk::Host;
+using deputy::sdk::RunArgs;
+using deputy::sdk::Status;
+
 namespace {
 
 uint64_t DividedUp(uint64_t amount, uint64_t per_cycle) { return (amount + per_cycle - 1) / per_cycle; }
@@ -52,22 +58,44 @@ uint64_t NanojoulesOf(uint64_t cycles, uint64_t hz) {
   return cycles * steps * steps / (reference * reference);
 }
 
-deputy::sdk::Status DeviceWait::Until(uint64_t end_ns, const deputy::sdk::RunArgs& run, const deputy::sdk::Host& host) {
-  using deputy::sdk::Code, deputy::sdk::Status;
+template <class Ready>
+Status DeviceQueue::Wait(const Ready& ready, uint64_t wake_ns, const RunArgs& run, const Host& host,
+                         std::unique_lock<std::mutex>& lock) {
+  constexpr uint64_t kLongestWaitNs = 3600'000'000'000;  // further ones could overflow the clock
   const uint64_t deadline_ns = run.deadline_ns() == 0 ? UINT64_MAX : run.deadline_ns();
-  std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     if (run.cancelled()) return Status(Code::kCancelled, "the run was cancelled");
     const uint64_t now_ns = host.clock_ns();
-    if (now_ns >= end_ns) return {};
+    if (ready(now_ns)) return {};
     if (now_ns > deadline_ns) return Status(Code::kDeadlineExceeded, "the run did not end in time");
     // A deadline has passed when the clock is beyond it.
-    changed_.wait_for(lock, std::chrono::nanoseconds(std::min(end_ns, deadline_ns) - now_ns + 1));
+    const uint64_t wait_ns = std::min(std::min(wake_ns, deadline_ns) - now_ns, kLongestWaitNs);
+    changed_.wait_for(lock, std::chrono::nanoseconds(wait_ns + 1));
   }
 }
 
-void DeviceWait::Interrupt() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+Status DeviceQueue::Enter(const RunArgs& run, const Host& host) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  DEPUTY_SDK_RETURN_IF_ERROR(Wait([this](uint64_t) { return !in_use_; }, UINT64_MAX, run, host, lock));
+  in_use_ = true;
+  return {};
+}
+
+void DeviceQueue::Leave() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    in_use_ = false;
+  }
+  changed_.notify_all();
+}
+
+Status DeviceQueue::Until(uint64_t end_ns, const RunArgs& run, const Host& host) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  return Wait([end_ns](uint64_t now_ns) { return now_ns >= end_ns; }, end_ns, run, host, lock);
+}
+
+void DeviceQueue::Interrupt() {
+  { const std::lock_guard<std::mutex> lock(mutex_); }
   changed_.notify_all();
 }
 

@@ -20,6 +20,28 @@ namespace sim_npu {
 inline constexpr uint64_t kMegahertz = 1'000'000;
 inline constexpr uint64_t kLowestHz = 300 * kMegahertz, kHighestHz = 1200 * kMegahertz, kStepHz = 150 * kMegahertz;
 
+// The runs of a device, one at a time. A wait uses no CPU, and ends early when its run is cancelled or late: the status
+// says which. [any-thread]
+class DeviceQueue {
+ public:
+  // Waits for the run that the device computes. After a success the caller has the device until Leave.
+  deputy::sdk::Status Enter(const deputy::sdk::RunArgs& run, const deputy::sdk::Host& host);
+  void Leave();
+  // Waits until CLOCK_MONOTONIC has reached `end_ns`.
+  deputy::sdk::Status Until(uint64_t end_ns, const deputy::sdk::RunArgs& run, const deputy::sdk::Host& host);
+  // Runs that wait look again whether they are cancelled.
+  void Interrupt();
+
+ private:
+  template <class Ready>
+  deputy::sdk::Status Wait(const Ready& ready, uint64_t wake_ns, const deputy::sdk::RunArgs& run,
+                           const deputy::sdk::Host& host, std::unique_lock<std::mutex>& lock);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool in_use_ = false;
+};
+
 // A device: one clock, one queue and one memory, which all instances on it share.
 class Hardware {
  public:
@@ -28,8 +50,8 @@ class Hardware {
 
   std::string_view name() const { return name_; }
   const std::shared_ptr<DeviceMemory>& memory() const { return memory_; }
-  // One run at a time; a program's arena is therefore enough for all sessions.
-  std::mutex& queue() { return queue_; }
+  // A program's arena is enough for all sessions, since it is used by one run at a time.
+  DeviceQueue& queue() { return queue_; }
   // The current clock: the highest requested frequency, or the lowest of the device without a request. [any-thread]
   uint64_t frequency_hz() const;
 
@@ -37,7 +59,7 @@ class Hardware {
   friend class ClockVote;
   const std::string_view name_;
   const std::shared_ptr<DeviceMemory> memory_;
-  std::mutex queue_;
+  DeviceQueue queue_;
   mutable std::mutex mutex_;
   std::multiset<uint64_t> wishes_;
 };
@@ -77,20 +99,6 @@ uint64_t NanojoulesOf(uint64_t cycles, uint64_t hz);
 
 // The highest step that does not exceed the wish.
 uint64_t GrantedHz(const deputy::sdk::FrequencyWish& wish);
-
-// The wait of a run in real time for its device, which uses no CPU.
-class DeviceWait {
- public:
-  // Returns when CLOCK_MONOTONIC has reached `end_ns` or the run's deadline, or the run is cancelled. The status says
-  // which. Of the thread of the run.
-  deputy::sdk::Status Until(uint64_t end_ns, const deputy::sdk::RunArgs& run, const deputy::sdk::Host& host);
-  // Looks again whether the run is cancelled. [any-thread]
-  void Interrupt();
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-};
 
 // The requested and the granted frequency of an instance, and the cycles of its work.
 class Clock {

@@ -36,11 +36,23 @@ namespace {
 
 constexpr uint32_t kBlobFormat = 2;
 
+// Leaves the queue that a run has entered.
+class DeviceTurn {
+ public:
+  explicit DeviceTurn(DeviceQueue& queue) : queue_(queue) {}
+  ~DeviceTurn() { queue_.Leave(); }
+  DeviceTurn(const DeviceTurn&) = delete;
+  DeviceTurn& operator=(const DeviceTurn&) = delete;
+
+ private:
+  DeviceQueue& queue_;
+};
+
 class Context final : public ExecutionContext {
  public:
   explicit Context(Program& program) : program_(program) {}
-  Status Execute(const RunArgs& run) override { return program_.Run(run, wait_, profiler() ? &spans_ : nullptr); }
-  void Cancel() override { wait_.Interrupt(); }
+  Status Execute(const RunArgs& run) override { return program_.Run(run, profiler() ? &spans_ : nullptr); }
+  void Cancel() override { program_.Interrupt(); }
   Result<ResizeOutcome> Resize(const ResizeArgs& shapes) override { return program_.Resize(shapes); }
   Status CollectEvents(const Profiler& to) override {
     program_.Report(spans_, to);
@@ -50,7 +62,6 @@ class Context final : public ExecutionContext {
 
  private:
   Program& program_;
-  DeviceWait wait_;
   std::vector<Span> spans_;
 };
 
@@ -195,8 +206,12 @@ void Program::Report(const std::vector<Span>& spans, const Profiler& profiler) c
   }
 }
 
-Status Program::Run(const RunArgs& run, DeviceWait& wait, std::vector<Span>* spans) {
-  const std::lock_guard<std::mutex> lock(device_->hardware.queue());
+void Program::Interrupt() { device_->hardware.queue().Interrupt(); }
+
+Status Program::Run(const RunArgs& run, std::vector<Span>* spans) {
+  DeviceQueue& queue = device_->hardware.queue();
+  DEPUTY_SDK_RETURN_IF_ERROR(queue.Enter(run, host_));
+  const DeviceTurn turn(queue);
   // The hint of a run is a clock for it alone.
   const uint64_t hz = run.power_level() == 0 ? device_->clock.hz() : GrantedHz({run.power_level(), 0});
   const uint64_t end_ns = device_->realtime ? host_.clock_ns() + NanosecondsOf(cycles_, hz) : 0;
@@ -217,7 +232,7 @@ Status Program::Run(const RunArgs& run, DeviceWait& wait, std::vector<Span>* spa
       return Status(Code::kDeadlineExceeded, "the run did not end in time", step.node);
     Compute(step);
   }
-  if (device_->realtime) DEPUTY_SDK_RETURN_IF_ERROR(wait.Until(end_ns, run, host_));
+  if (device_->realtime) DEPUTY_SDK_RETURN_IF_ERROR(queue.Until(end_ns, run, host_));
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const TensorView wanted = run.output(i);
     if (wanted.byte_size() != outputs_[i].bytes)

@@ -60,8 +60,10 @@ class Program final : public deputy::sdk::Executable {
   deputy::sdk::Status Serialize(deputy::sdk::BlobWriter& blob) const override;
   deputy::sdk::Status DescribeEvents(deputy::sdk::DebugMap& map) const override;
 
-  // `wait` is used in real time. `spans`, when given, gets the times of all steps.
-  deputy::sdk::Status Run(const deputy::sdk::RunArgs& run, DeviceWait& wait, std::vector<Span>* spans);
+  // `spans`, when given, gets the times of all steps.
+  deputy::sdk::Status Run(const deputy::sdk::RunArgs& run, std::vector<Span>* spans);
+  // Runs that wait for the device look again whether they are cancelled. [any-thread]
+  void Interrupt();
   // NOT_SUPPORTED for shapes that the device cannot hold.
   deputy::sdk::Result<deputy::sdk::ResizeOutcome> Resize(const deputy::sdk::ResizeArgs& shapes) const;
   void Report(const std::vector<Span>& spans, const deputy::sdk::Profiler& profiler) const;

@@ -252,6 +252,7 @@ StatusPtr Execute(const deputy_delegate* delegate, deputy_context* context,
   for (const auto& values : outputs) bind(values, out);
   deputy_run_args args{};
   args.struct_size = sizeof args;
+  args.run = 1;
   args.input_count = static_cast<uint32_t>(in.size());
   args.output_count = static_cast<uint32_t>(out.size());
   args.inputs = in.data();
