@@ -97,6 +97,7 @@ class Executable;
 struct RunHints {
   uint32_t power_level = 0;             // 1 low power to 4 extreme; 0: none
   DType precision = DType::kUndefined;  // the least precise float type that may compute; undefined: none
+  int32_t priority = 0;                 // against other runs where a delegate has one at a time; the largest first
 };
 
 // One run's tensors, in the order of the partition's inputs and outputs. A null pointer is an input left out.

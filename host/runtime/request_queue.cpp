@@ -50,6 +50,7 @@ Result<uint64_t> RequestQueue::Submit(QueuedRequest& request) {
   result.begun_ns = result.ended_ns = 0;
   result.status = Status();
   slot->has_begun = false;
+  slot->overtakes = 0;
   slot->cancelled = false;
   slot->stage = Stage::kQueued;
   queued_.notify_one();
@@ -93,15 +94,32 @@ RequestQueue::Slot* RequestQueue::First(Stage stage) {
   return first;
 }
 
+RequestQueue::Slot* RequestQueue::Next() {
+  if (order_ == ResultOrder::kAsSubmitted) return First(Stage::kQueued);
+  const auto precedes = [](const Slot& a, const Slot& b) {
+    const bool a_is_due = a.overtakes >= kMostOvertakes, b_is_due = b.overtakes >= kMostOvertakes;
+    if (a_is_due != b_is_due) return a_is_due;
+    if (!a_is_due && a.request.priority != b.request.priority) return a.request.priority > b.request.priority;
+    return a.number() < b.number();
+  };
+  Slot* next = nullptr;
+  for (Slot& slot : slots_)
+    if (slot.stage == Stage::kQueued && (next == nullptr || precedes(slot, *next))) next = &slot;
+  return next;
+}
+
 RequestQueue::Slot* RequestQueue::Completed() {
-  Slot* oldest = nullptr;
+  Slot *oldest = nullptr, *ended = nullptr;
   for (Slot& slot : slots_) {
     if (slot.stage == Stage::kFree) continue;
     // No result of it is in the order of the others.
     if (slot.stage == Stage::kEnded && !slot.has_begun) return &slot;
     if (oldest == nullptr || slot.number() < oldest->number()) oldest = &slot;
+    if (slot.stage == Stage::kEnded &&
+        (ended == nullptr || slot.request.result.ended_ns < ended->request.result.ended_ns))
+      ended = &slot;
   }
-  if (order_ == ResultOrder::kAsTheyEnd) return First(Stage::kEnded);
+  if (order_ == ResultOrder::kAsTheyEnd) return ended;
   return oldest != nullptr && oldest->stage == Stage::kEnded ? oldest : nullptr;
 }
 
@@ -126,7 +144,7 @@ void RequestQueue::RunRequests(RequestRunner& runner) {
   std::unique_lock lock(mutex_);
   for (;;) {
     Slot* slot = nullptr;
-    queued_.wait(lock, [&] { return (slot = First(Stage::kQueued)) != nullptr || quits_; });
+    queued_.wait(lock, [&] { return (slot = Next()) != nullptr || quits_; });
     if (slot == nullptr) return;
     EndOverdue();
     if (slot->stage == Stage::kQueued) {
@@ -134,6 +152,8 @@ void RequestQueue::RunRequests(RequestRunner& runner) {
       slot->has_begun = true;
       slot->runner = &runner;
       slot->request.result.begun_ns = NowNs();
+      for (Slot& earlier : slots_)
+        if (earlier.stage == Stage::kQueued && earlier.number() < slot->number()) ++earlier.overtakes;
       lock.unlock();
       runner.Run(slot->request, slot->cancelled);
       lock.lock();

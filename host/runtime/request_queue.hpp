@@ -18,6 +18,7 @@ struct QueuedRequest {
   PredictResult result;
   PredictCallback done;
   uint64_t timeout_ns = 0;  // from result.submitted_ns; 0: none
+  int32_t priority = 0;     // the largest begins first where results come as they end
 };
 
 // Computes one request at a time.
@@ -33,6 +34,9 @@ class RequestRunner {
 // Allocates only when it is made. [any-thread]
 class RequestQueue {
  public:
+  // A request that so many later ones have overtaken begins before all of them.
+  static constexpr uint32_t kMostOvertakes = 16;
+
   // `most`: requests that are accepted and whose results are not yet delivered. `in_use`, which outlives this, is set
   // while there are any. Numbers of requests follow `last_number`.
   static Result<std::unique_ptr<RequestQueue>> Start(std::vector<std::unique_ptr<RequestRunner>> runners, size_t most,
@@ -57,6 +61,7 @@ class RequestQueue {
   struct Slot {
     Stage stage = Stage::kFree;
     bool has_begun = false;
+    uint32_t overtakes = 0;
     std::atomic<bool> cancelled{false};
     QueuedRequest request;
     RequestRunner* runner = nullptr;  // while it runs
@@ -71,6 +76,8 @@ class RequestQueue {
   void Complete();
   // The request of the stage with the smallest number; null: there is none.
   Slot* First(Stage stage);
+  // The request that begins next; null: there is none.
+  Slot* Next();
   // One whose result can be delivered now; null: there is none.
   Slot* Completed();
   // Ends those that have not begun in time; the first deadline of the others, UINT64_MAX: none.

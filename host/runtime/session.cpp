@@ -417,14 +417,11 @@ void Session::Cancel() {
 
 void Session::SetHints(const RunHints& hints) {
   if (state_ == nullptr) return;
-  const host::RunHints wishes{static_cast<uint32_t>(std::clamp(hints.power_level, 0, 4)), hints.precision};
-  const auto set = [&](State& state) {
-    state.hints = wishes;
-    if (state.execution != nullptr) state.execution->SetHints(wishes);
-  };
-  set(*state_);
+  const host::RunHints wishes{static_cast<uint32_t>(std::clamp(hints.power_level, 0, 4)), hints.precision,
+                              hints.priority};
+  state_->SetHints(wishes);
   const std::lock_guard lock(state_->requests_mutex);
-  for (const std::unique_ptr<State>& other : state_->beside) set(*other);
+  for (const std::unique_ptr<State>& other : state_->beside) other->SetHints(wishes);
 }
 
 void Session::EnableProfiling(bool on) {

@@ -18,11 +18,13 @@ class Session::State::Runner final : public host::RequestRunner {
   void Run(host::QueuedRequest& taken, const std::atomic<bool>& cancelled) override {
     state_.request = &taken;
     state_.request_cancelled = &cancelled;
+    state_.SetRunPriority(taken.priority);
     try {
       taken.result.status = state_.Predict(taken.result.inputs, taken.result.outputs);
     } catch (const std::bad_alloc&) {
       taken.result.status = Status(StatusCode::kResourceExhausted, "no memory for the request");
     }
+    state_.SetRunPriority(state_.priority);
     state_.request = nullptr;
     state_.request_cancelled = nullptr;
   }
@@ -32,14 +34,25 @@ class Session::State::Runner final : public host::RequestRunner {
   State& state_;
 };
 
+void Session::State::SetHints(const host::RunHints& wishes) {
+  hints = wishes;
+  priority = wishes.priority;
+  if (execution != nullptr) execution->SetHints(hints);
+}
+
+void Session::State::SetRunPriority(int32_t wanted) {
+  if (hints.priority == wanted) return;
+  hints.priority = wanted;
+  if (execution != nullptr) execution->SetHints(hints);
+}
+
 Status Session::State::MakeRequests() {
   std::vector<std::unique_ptr<host::RequestRunner>> runners;
   runners.push_back(std::make_unique<Runner>(*this));
   const size_t most_runs = states.any() ? 1 : most_requests;
   while (beside.size() + 1 < most_runs) {
     DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<State> made, Make(model));
-    made->hints = hints;
-    if (made->execution != nullptr) made->execution->SetHints(hints);
+    made->SetHints(hints);
     beside.push_back(std::move(made));
   }
   beside.resize(most_runs - 1);
@@ -76,6 +89,7 @@ Result<uint64_t> Session::PredictAsync(std::vector<Tensor>&& inputs, PredictCall
   request.done = std::move(done);
   const std::chrono::nanoseconds timeout = options.timeout.count() < 0 ? state_->timeout : options.timeout;
   request.timeout_ns = static_cast<uint64_t>(std::max<int64_t>(0, timeout.count()));
+  request.priority = options.priority.value_or(state_->priority);
   Result<uint64_t> number = state_->Submit(request);
   if (number.ok()) return number;
   inputs = std::move(request.result.inputs);

@@ -50,7 +50,8 @@ struct Session::State {
   std::atomic<bool> in_use{false};             // by a call that computes
   std::atomic<uint64_t> cancelled_ns{0};       // time at which the current run was cancelled; 0: it was not
   host::CancelHook cancel_hook;                // of the delegate that runs
-  host::RunHints hints;
+  host::RunHints hints;                        // with the priority of the current request
+  int32_t priority = 0;                        // of the session
   // Of PredictAsync. The request of the current run, if it is one, and whether that was cancelled.
   const host::QueuedRequest* request = nullptr;
   const std::atomic<bool>* request_cancelled = nullptr;
@@ -62,6 +63,9 @@ struct Session::State {
   std::unique_ptr<host::RequestQueue> requests;  // null until first used
   bool is_ending = false;
 
+  void SetHints(const host::RunHints& wishes);
+  // Of the following runs.
+  void SetRunPriority(int32_t wanted);
   // Makes the queue of requests when it is first used. [any-thread]
   Result<uint64_t> Submit(host::QueuedRequest& submitted);
   Status MakeRequests();

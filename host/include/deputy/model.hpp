@@ -7,6 +7,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,6 +64,9 @@ struct BuildOptions {
 struct RunHints {
   int power_level = 0;                  // 1 low power, 2 balanced, 3 high performance, 4 extreme; 0: as configured
   DType precision = DType::kUndefined;  // the least precise float type that may compute; undefined: as compiled
+  // Where a delegate has one run at a time, the largest goes first, of all sessions. A run that 16 others have
+  // overtaken goes before them.
+  int32_t priority = 0;
 };
 
 // Limits of a search for the fastest placement.
@@ -97,9 +101,11 @@ using PredictCallback = std::function<void(PredictResult&&)>;
 struct RequestOptions {
   std::vector<Tensor> outputs = {};      // used again, as those of Predict
   std::chrono::nanoseconds timeout{-1};  // counts from the call; zero: no limit; negative: that of the session
+  std::optional<int32_t> priority = {};  // that of RunHints for this request; none: the session's
 };
 
-// The order in which the callbacks of a session's requests are called.
+// The order in which the callbacks of a session's requests are called. As they end, requests also begin in the order of
+// their priorities; a request that 16 others have overtaken begins before them.
 enum class ResultOrder { kAsSubmitted, kAsTheyEnd };
 
 // One thread at a time, which Predict, PredictValues, MeasurePlacement, Resize and ResetStates check:

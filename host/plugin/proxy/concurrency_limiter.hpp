@@ -2,8 +2,11 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
+
+#include "base/cancellation.hpp"
 
 namespace deputy::host {
 
@@ -13,17 +16,30 @@ struct RunRules {
   bool loads = true;                                           // load-time calls with runs
 };
 
-// One per delegate and process. Calls that may not overlap run in the order of arrival; a call never waits for a later
-// one, nor for one that it may overlap. [any-thread]
+// How a call takes part in the order of those that may not overlap.
+struct PassRequest {
+  int32_t priority = 0;                      // the largest goes first
+  const CancellationToken* token = nullptr;  // ends the wait when it is due; null: nothing does
+};
+
+// One per delegate and process. Calls that may not overlap run in the order of their priorities, and those of one
+// priority in the order of arrival; a call that so many later ones have overtaken is before all of them. No call waits
+// for one that it may overlap. [any-thread]
 class ConcurrencyLimiter {
  public:
+  static constexpr uint32_t kMostOvertakes = 16;
+
   // A call: it waits in the constructor and leaves in the destructor. One without an executable is a load-time call.
   class Pass {
    public:
-    Pass(ConcurrencyLimiter& limiter, const void* instance, const void* executable, const RunRules& rules);
+    Pass(ConcurrencyLimiter& limiter, const void* instance, const void* executable, const RunRules& rules,
+         const PassRequest& request = {});
     ~Pass();
     Pass(const Pass&) = delete;
     Pass& operator=(const Pass&) = delete;
+
+    // False: the token was due before the turn of the call, which must not run.
+    bool has_turn() const { return has_turn_; }
 
    private:
     friend class ConcurrencyLimiter;
@@ -31,14 +47,23 @@ class ConcurrencyLimiter {
     const void* const instance_;
     const void* const executable_;
     const RunRules rules_;
+    const int32_t priority_;
+    bool has_turn_ = false;
+    uint32_t overtakes_ = 0;                     // by later calls
     Pass *before_ = nullptr, *after_ = nullptr;  // in the order of arrival
   };
 
+  // Calls that wait look at their tokens again.
+  void Wake();
+  // Calls that wait.
+  size_t waiting() const;
+
  private:
   static bool MayOverlap(const Pass& a, const Pass& b);
+  static bool Precedes(const Pass& earlier, const Pass& later);
   static bool MustWait(const Pass& pass);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   Pass* last_ = nullptr;  // waiting or running
 };

@@ -40,11 +40,11 @@ ContextProxy::~ContextProxy() {
   });
 }
 
-// While it lives, Session::Cancel reaches the plugin.
+// While it lives, Session::Cancel reaches the plugin, and ends the wait for it.
 class ContextProxy::HookedRun {
  public:
   HookedRun(const ContextProxy& context, const CancellationToken* token)
-      : context_(context), token_(context.can_cancel_ && token != nullptr ? token : nullptr) {
+      : context_(context), token_(context.can_cancel_ || context.opened_.limits_runs() ? token : nullptr) {
     if (token_ == nullptr || token_->hook == nullptr || !token_->hook->Set(Cancel, this)) return;
     set_ = true;
     is_cancelled_ = token_->IsCancelled();
@@ -61,6 +61,8 @@ class ContextProxy::HookedRun {
  private:
   static void Cancel(void* self) {
     const ContextProxy& context = static_cast<const HookedRun*>(self)->context_;
+    context.opened_.WakeRuns();
+    if (!context.can_cancel_) return;
     context.opened_.CallVoid(
         "cancel", [&] { context.opened_.table().cancel(context.context_, context.args_.run); },
         context.executable_->place());
@@ -72,8 +74,9 @@ class ContextProxy::HookedRun {
 };
 
 template <class Call>
-Status ContextProxy::CallInTurn(const char* function, Call&& call, Watch watch) {
-  const OpenedDelegate::RunTurn turn(opened_, executable_->handle());
+Status ContextProxy::CallInTurn(const char* function, Call&& call, Watch watch, const PassRequest& request) {
+  const OpenedDelegate::RunTurn turn(opened_, executable_->handle(), request);
+  if (!turn.has_begun()) return request.token->Check();
   return opened_.Call(function, executable_->graph(), call, {executable_->place(), watch});
 }
 
@@ -119,8 +122,8 @@ Status ContextProxy::Run(const RunArgs& args, Watch watch) {
   args_.precision = static_cast<deputy_dtype>(args.hints.precision);
   const HookedRun hooked(*this, args.cancellation);
   if (hooked.is_cancelled()) return args.cancellation->Check();
-  DEPUTY_RETURN_IF_ERROR(CallInTurn(
-      "execute", [&] { return opened_.table().execute(context_, &args_); }, watch));
+  DEPUTY_RETURN_IF_ERROR(CallInTurn("execute", [&] { return opened_.table().execute(context_, &args_); }, watch,
+                                    {args.hints.priority, args.cancellation}));
   if (!open_.any()) return {};
   if (std::string fault = open_.Fault(); !fault.empty()) return opened_.Fault("execute", std::move(fault));
   return {};

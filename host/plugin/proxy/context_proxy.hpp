@@ -27,9 +27,11 @@ class ContextProxy final : public ExecutionContext {
   void TakeEvents(std::vector<ProfileEvent>& into) override;
 
  private:
-  // A call that counts as an execute: it waits for the concurrency limiter of the delegate, if there is one.
+  // A call that counts as an execute: it waits for the concurrency limiter of the delegate, if there is one, but not
+  // longer than until the token of the request is due.
   template <class Call>
-  Status CallInTurn(const char* function, Call&& call, Watch watch = Watch::kFloatAndSignals);
+  Status CallInTurn(const char* function, Call&& call, Watch watch = Watch::kFloatAndSignals,
+                    const PassRequest& request = {});
   class HookedRun;
   void AskScratchSize();
   Status Run(const RunArgs& args, Watch watch);

@@ -117,13 +117,22 @@ class OpenedDelegate {
   // The turn of a call for an executable that counts as a run: where runs may not overlap it waits for the others.
   class RunTurn {
    public:
-    RunTurn(const OpenedDelegate& opened, const deputy_executable* executable) {
-      if (opened.limiter_ != nullptr) pass_.emplace(*opened.limiter_, &opened, executable, opened.run_rules_);
+    RunTurn(const OpenedDelegate& opened, const deputy_executable* executable, const PassRequest& request = {}) {
+      if (opened.limiter_ != nullptr) pass_.emplace(*opened.limiter_, &opened, executable, opened.run_rules_, request);
     }
+    // False: the token of the request was due before.
+    bool has_begun() const { return !pass_ || pass_->has_turn(); }
 
    private:
     std::optional<ConcurrencyLimiter::Pass> pass_;
   };
+
+  // Whether runs may have to wait for others.
+  bool limits_runs() const { return limiter_ != nullptr; }
+  // Runs that wait look at their tokens again. [any-thread]
+  void WakeRuns() const {
+    if (limiter_ != nullptr) limiter_->Wake();
+  }
 
   // "plugin com.example.npu (npu.so): execute"
   std::string Place(const char* function) const;

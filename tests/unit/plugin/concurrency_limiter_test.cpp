@@ -3,13 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
+
+#include "support/waiting.hpp"
 
 namespace deputy::host {
 namespace {
@@ -100,6 +104,82 @@ TEST(ConcurrencyLimiter, StricterOfTwoInstancesHolds) {
   }
   second.join();
   EXPECT_TRUE(entered);
+}
+
+// A device whose runs do not overlap, in use by the test.
+class BusyDevice : public ::testing::Test {
+ protected:
+  ~BusyDevice() override { Release(); }
+  // Starts a run, and returns when it waits, or has given up already.
+  void Enter(int number, const PassRequest& request) {
+    const size_t before = gate_.waiting();
+    threads_.emplace_back([this, number, request] {
+      const ConcurrencyLimiter::Pass pass(gate_, &device_, &device_, kRules, request);
+      const std::lock_guard lock(mutex_);
+      (pass.has_turn() ? entered_ : gave_up_).push_back(number);
+    });
+    EXPECT_TRUE(Eventually([&] { return gate_.waiting() > before || HasGivenUp(number); }));
+  }
+  void Release() {
+    inside_.reset();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+  bool HasGivenUp(int number) {
+    const std::lock_guard lock(mutex_);
+    return std::count(gave_up_.begin(), gave_up_.end(), number) != 0;
+  }
+
+  static constexpr RunRules kRules{false, false, false, true};
+  ConcurrencyLimiter gate_;
+  int device_ = 0;
+  std::optional<ConcurrencyLimiter::Pass> inside_{std::in_place, gate_, &device_, &device_, kRules};
+  std::vector<std::thread> threads_;
+  std::mutex mutex_;
+  std::vector<int> entered_, gave_up_;
+};
+
+TEST_F(BusyDevice, TheLargestPriorityGoesFirstAndThenTheFirstToCome) {
+  Enter(0, {0});
+  Enter(1, {-3});
+  Enter(2, {7});
+  Enter(3, {0});
+  Enter(4, {7});
+  Release();
+  EXPECT_EQ(entered_, (std::vector<int>{2, 4, 0, 3, 1}));
+}
+
+TEST_F(BusyDevice, ARunThatManyHaveOvertakenGoesBeforeThem) {
+  constexpr int kMost = static_cast<int>(ConcurrencyLimiter::kMostOvertakes);
+  Enter(0, {0});
+  for (int number = 1; number <= kMost + 2; ++number) Enter(number, {1});
+  Release();
+  ASSERT_EQ(entered_.size(), static_cast<size_t>(kMost) + 3);
+  EXPECT_EQ(entered_[static_cast<size_t>(kMost)], 0);
+}
+
+TEST_F(BusyDevice, AWaitEndsWithTheDeadlineOfItsRunAndDelaysNoOther) {
+  CancellationToken token;
+  token.deadline_ns = NowNs() + 1'000'000;
+  Enter(0, {5, &token});
+  Enter(1, {0});
+  EXPECT_TRUE(Eventually([&] { return HasGivenUp(0); }));
+  EXPECT_EQ(gate_.waiting(), 1u);
+  Release();
+  EXPECT_EQ(entered_, (std::vector<int>{1}));
+}
+
+TEST_F(BusyDevice, AWaitEndsWhenItsRunIsCancelled) {
+  std::atomic<uint64_t> cancelled_ns{0};
+  CancellationToken token;
+  token.deadline_ns = UINT64_MAX;  // in centuries
+  token.cancelled_ns = &cancelled_ns;
+  Enter(0, {0, &token});
+  gate_.Wake();
+  EXPECT_EQ(gate_.waiting(), 1u);
+  cancelled_ns = 1;
+  gate_.Wake();
+  EXPECT_TRUE(Eventually([&] { return HasGivenUp(0); }));
 }
 
 }  // namespace

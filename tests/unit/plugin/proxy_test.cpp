@@ -10,6 +10,7 @@
 #include "plugin/discovery/registry.hpp"
 #include "plugin/discovery/table_check.hpp"
 #include "support/plain_calls.hpp"
+#include "support/waiting.hpp"
 #include "unit/plugin/support.hpp"
 
 namespace deputy::host {
@@ -140,10 +141,12 @@ class Proxy : public ::testing::Test {
     return delegate_->Compile(view_, partition);
   }
   std::unique_ptr<ExecutionContext> Context() { return std::move(Compile().value()->CreateContext()).value(); }
-  Status Run(ExecutionContext& context) {
+  Status Run(ExecutionContext& context, const CancellationToken* token = nullptr) {
     const deputy_tensor* inputs[] = {nullptr};
     deputy_tensor* outputs[] = {nullptr};
-    return context.Execute({inputs, outputs});
+    RunArgs args{inputs, outputs};
+    args.cancellation = token;
+    return context.Execute(args);
   }
   // Proposes one claim of `nodes` and returns what the sink said about it.
   std::string Claim(std::vector<deputy_node_id> nodes) {
@@ -436,6 +439,43 @@ TEST_F(Proxy, R118_SerialDelegateIsNeverEnteredTwice) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(overlaps.load(), 0);
+}
+
+// The delegate has no cancel.
+TEST_F(Proxy, ARunThatWaitsForItsTurnEndsWhenItIsCancelledOrLate) {
+  actor_.delegate.flags = DEPUTY_DELEGATE_SERIAL;
+  Open();
+  std::atomic<int> inside{0};
+  std::atomic<bool> leaves{false};
+  actor_.execute = [&](const deputy_run_args&) -> deputy_status* {
+    ++inside;
+    while (!leaves) std::this_thread::yield();
+    return nullptr;
+  };
+  const std::unique_ptr<ExecutionContext> first = Context(), second = Context();
+  std::thread busy([&] { EXPECT_TRUE(Run(*first).ok()); });
+  EXPECT_TRUE(Eventually([&] { return inside == 1; }));
+  CancellationToken late;
+  late.deadline_ns = NowNs() + 1'000'000;
+  EXPECT_EQ(Run(*second, &late).code(), StatusCode::kDeadlineExceeded);
+
+  std::atomic<uint64_t> cancelled_ns{0};
+  CancelHook hook;
+  CancellationToken token;
+  token.cancelled_ns = &cancelled_ns;
+  token.hook = &hook;
+  std::thread canceller([&] {
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // so that the run waits
+    cancelled_ns = NowNs();
+    hook.Call();
+  });
+  EXPECT_EQ(Run(*second, &token).code(), StatusCode::kCancelled);
+  canceller.join();
+  EXPECT_EQ(inside, 1);
+  leaves = true;
+  busy.join();
+  EXPECT_TRUE(Run(*second).ok());
+  EXPECT_EQ(inside, 2);
 }
 
 // Seed row 1.

@@ -50,8 +50,9 @@ class RequestQueueTest : public testing::Test {
     ASSERT_TRUE(queue.ok()) << queue.status().ToString();
     queue_ = std::move(queue).value();
   }
-  Result<uint64_t> Submit(milliseconds timeout = milliseconds(0)) {
+  Result<uint64_t> Submit(milliseconds timeout = milliseconds(0), int32_t priority = 0) {
     QueuedRequest request;
+    request.priority = priority;
     request.timeout_ns = static_cast<uint64_t>(timeout.count()) * 1'000'000;
     request.done = [this](PredictResult&& result) {
       const std::lock_guard lock(mutex_);
@@ -109,6 +110,43 @@ TEST_F(RequestQueueTest, OrAsTheyEnd) {
   may_end_ = 2;
   ASSERT_TRUE(Eventually([&] { return Results().size() == 2; }));
   EXPECT_EQ(Numbers(), (std::vector<uint64_t>{2, 1}));
+}
+
+// The first request runs until the others are there; their priorities, and the order in which all begin.
+struct PriorityCase {
+  ResultOrder order;
+  std::vector<int32_t> priorities;
+  std::vector<uint64_t> expected;
+};
+
+TEST_F(RequestQueueTest, TheLargestPriorityBeginsFirstWhereResultsComeAsTheyEnd) {
+  const PriorityCase cases[] = {{ResultOrder::kAsTheyEnd, {0, 5, -1, 5}, {1, 3, 5, 2, 4}},
+                                {ResultOrder::kAsSubmitted, {0, 5, -1, 5}, {1, 2, 3, 4, 5}}};
+  for (const PriorityCase& one : cases) {
+    Start(1, 8, one.order);
+    ASSERT_TRUE(Submit().ok());
+    ASSERT_TRUE(Runs(1));
+    for (const int32_t priority : one.priorities) ASSERT_TRUE(Submit(milliseconds(0), priority).ok());
+    may_end_ = 100;
+    ASSERT_TRUE(Eventually([&] { return Results().size() == one.expected.size(); }));
+    EXPECT_EQ(Numbers(), one.expected);
+    queue_.reset();
+    runners_.clear();
+    results_.clear();
+    may_end_ = 0;
+  }
+}
+
+TEST_F(RequestQueueTest, ARequestThatManyHaveOvertakenBeginsBeforeThem) {
+  constexpr uint64_t kMost = RequestQueue::kMostOvertakes;
+  Start(1, kMost + 4, ResultOrder::kAsTheyEnd);
+  ASSERT_TRUE(Submit().ok());
+  ASSERT_TRUE(Runs(1));
+  ASSERT_EQ(Submit(milliseconds(0), 0).value(), 2u);
+  for (uint64_t i = 0; i < kMost + 2; ++i) ASSERT_TRUE(Submit(milliseconds(0), 1).ok());
+  may_end_ = 100;
+  ASSERT_TRUE(Eventually([&] { return Results().size() == kMost + 4; }));
+  EXPECT_EQ(Numbers()[1 + kMost], 2u);
 }
 
 TEST_F(RequestQueueTest, AFullQueueIsAnAnswerAndTheRequestIsUnchanged) {
