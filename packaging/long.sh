@@ -32,6 +32,8 @@ edits() { python3 tests/faults/edited_models.py --deputy $bin/deputy --mutants $
 networks() {
   $python tests/integration/architectures_test.py --deputy $bin/deputy --threads 1 --seeds 100000:110000
   $python tests/integration/architectures_test.py --deputy $bin/deputy --verify --seeds 200000:201000
+  $python tests/integration/architectures_test.py --deputy $bin/deputy --in-flight 8 --seeds 300000:300300
+  $python tests/integration/architectures_test.py --deputy $bin/deputy --in-flight 8 --isolated --seeds 300000:300300
 }
 
 conformance() {

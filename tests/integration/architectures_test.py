@@ -7,6 +7,7 @@ installed (packaging/peers.sh makes a Python that has them).
   architectures_test.py --deputy DEPUTY --seeds 300:10300        others
   architectures_test.py --deputy DEPUTY --seeds 17 --keep DIR    one, whose model and data stay in DIR/17
   architectures_test.py --deputy DEPUTY --verify --seeds 0:1000  verified by Deputy, which must accuse no delegate
+  architectures_test.py --deputy DEPUTY --in-flight 8 --isolated as requests, eight at once, delegates in processes
 
 Equal seeds give equal networks: a line about a failure names the seed, the configuration and the worst element.
 Before a difference is called wrong, the network is computed in double precision by ONNX's reference evaluator, and by
@@ -119,8 +120,10 @@ def write_tensors(data, what, arrays):
 
 
 class Runs:
-    def __init__(self, deputy, threads, scratch):
-        self.deputy, self.threads, self.scratch = deputy, threads, scratch
+    def __init__(self, arguments, scratch):
+        self.deputy, self.threads, self.scratch = arguments.deputy, arguments.threads, scratch
+        self.how = ["--in-flight", str(arguments.in_flight)] if arguments.in_flight else []
+        self.isolation = "process" if arguments.isolated else "none"
         # None of these partitions is compiled again.
         self.environment = os.environ | {"XDG_CACHE_HOME": str(scratch / "cache")}
 
@@ -130,10 +133,12 @@ class Runs:
         if not folders:
             return {}
         config = self.scratch / f"{name}.yaml"
-        config.write_text(f"version: 1\ndelegates: [{CONFIGURATIONS[name].delegates}]\n")
+        delegates = CONFIGURATIONS[name].delegates.replace("{name:", f"{{isolation: {self.isolation}, name:")
+        config.write_text(f"version: 1\ndelegates: [{delegates}]\n")
         threads = ["--set", f"cpu.threads={self.threads}"] if self.threads else []
         threads += ["--set", f"delegates.onednn.options.threads={self.threads}"] if threads and name == "onednn" else []
-        command = [self.deputy, "test-case", "--json", "--config", str(config), *threads, *map(str, tolerances)]
+        command = [self.deputy, "test-case", "--json", "--config", str(config), *threads, *self.how,
+                   *map(str, tolerances)]  # fmt: skip
         try:
             done = subprocess.run([*command, *map(str, folders)], capture_output=True, text=True, check=False,
                                   env=self.environment, timeout=60 + 20 * len(folders))  # fmt: skip
@@ -204,7 +209,7 @@ class Comparison:
             wanted[scratch / str(seed)] = write_case(network, scratch / str(seed))
             networks[scratch / str(seed)] = network
             self.quantized += network.quantized
-        runs = Runs(self.arguments.deputy, self.arguments.threads, scratch)
+        runs = Runs(self.arguments, scratch)
         for name in self.names:
             configuration = CONFIGURATIONS[name]
             results = runs.results(name, list(networks), *exact(configuration))
@@ -333,6 +338,8 @@ def main():
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keeps networks that fail, a single one in any case")
     parser.add_argument("--threads", type=int, default=0, help="of the CPU and of onednn; default: all")
     parser.add_argument("--verify", action="store_true", help="delegates in all orders, verified; none may be accused")
+    parser.add_argument("--in-flight", type=int, default=0, metavar="N", help="each run as so many requests at once")
+    parser.add_argument("--isolated", action="store_true", help="delegates in processes of their own")
     arguments = parser.parse_args()
     try:
         seeds = [int(part) for part in arguments.seeds.split(":")]

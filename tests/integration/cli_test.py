@@ -356,7 +356,7 @@ class Partition(Cli):
         self.assertEqual(
             set(report["partitions"][0]),
             {"name", "delegate", "region", "nodes", "inputs", "outputs", "multiply_adds", "estimate", "executable",
-             "not_cached"},
+             "not_cached", "overlaps"},
         )
         self.assertEqual(
             set(report["nodes"][0]),

@@ -84,7 +84,7 @@ class WithDeputy(unittest.TestCase):
         return ["--config", path, *one_thread]
 
 
-class RealModels(WithDeputy):
+class WithModels(WithDeputy):
     def passes(self, *arguments):
         folders = [os.path.join(ARGS.data, "models", name) for name in MODELS + FOREIGN]
         done = deputy("test-case", *folders, *arguments)
@@ -92,6 +92,8 @@ class RealModels(WithDeputy):
                          done.stdout + done.stderr)
         self.assertNotIn("refused", done.stderr)
 
+
+class RealModels(WithModels):
     def test_on_the_cpu_alone(self):
         self.passes()
 
@@ -137,6 +139,22 @@ class RealModels(WithDeputy):
             self.assertEqual(report["delegates"][0]["name"], first)
             self.assertGreaterEqual(report["delegates"][0]["multiply_adds"], 0.9 * report["multiply_adds"])
             self.assertGreater(report["multiply_adds"], 50_000_000)
+
+
+class RequestsOfRealModels(WithModels):
+    """Eight requests in flight, the delegates in this process and in one of their own."""
+
+    def pass_in_flight(self, delegates, *arguments):
+        for isolation in ("none", "process"):
+            isolated = [delegate.replace("{name:", f"{{isolation: {isolation}, name:") for delegate in delegates]
+            with self.subTest(isolation=isolation):
+                self.passes("--in-flight", "8", *arguments, *self.config(isolated))
+
+    def test_with_onednn_first(self):
+        self.pass_in_flight(ALL_ONEDNN)
+
+    def test_with_the_npu_first(self):
+        self.pass_in_flight(NPU, *HALF)
 
 
 class ConformanceCases(WithDeputy):

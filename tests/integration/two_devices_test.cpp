@@ -24,7 +24,7 @@ std::string Yaml(const std::string& isolation) {
   for (const char* number : {"0", "1"})
     text += std::string("  - {name: npu") + number + ", delegate: sim_npu, device: sim-" + number +
             ", isolation: " + isolation + ", options: {realtime: true, frequency: low}}\n";
-  return text + "placement: {rules: [{ops: [Tanh], to: npu0}, {ops: [Sigmoid], to: npu1}, {ops: [Add], to: cpu}]}\n";
+  return text + "placement: {rules: [{ops: [Tanh], to: npu0}, {ops: [Sigmoid], to: npu1}]}\n";
 }
 
 std::vector<Tensor> Inputs(int number) {
@@ -63,6 +63,11 @@ class TwoDevicesTest : public testing::TestWithParam<std::string> {
 
 TEST_P(TwoDevicesTest, BranchesOfOneRunOverlap) {
   Open("two_branches");
+  // Each branch, and the node that reads both.
+  const Result<PlacementReport> placement = model_.Placement();
+  ASSERT_TRUE(placement.ok()) << placement.status().ToString();
+  EXPECT_EQ(placement->partitions.size(), 3u);
+  for (const PartitionReport& partition : placement->partitions) EXPECT_TRUE(partition.overlaps) << partition.name;
   const std::vector<float> first = Predict(1);
   session_.EnableProfiling(true);
   // Each partition takes a millisecond of its device.
@@ -140,6 +145,27 @@ TEST_P(TwoDevicesTest, ADeadlineEndsARunThatWaitsForItsDevice) {
   EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status.ToString();
   session_.SetTimeout(std::chrono::nanoseconds(0));
   EXPECT_EQ(Predict(1), expected);
+}
+
+// Both models need the same devices; while one request runs, others of two priorities wait.
+TEST_P(TwoDevicesTest, AnUrgentRequestOvertakesThoseOfOtherSessionsThatWait) {
+  Open("two_stages");
+  Predict(1);
+  Result<Session> other = model_.CreateSession();
+  ASSERT_TRUE(other.ok()) << other.status().ToString();
+  ASSERT_TRUE(session_.SetInFlight(8).ok() && other->SetInFlight(1).ok());
+  EXPECT_TRUE(Eventually([&] {
+    std::vector<std::future<PredictResult>> waiting;
+    for (int i = 0; i < 8; ++i) waiting.push_back(*session_.PredictAsync(Inputs(i)));
+    Result<std::future<PredictResult>> urgent = other->PredictAsync(Inputs(1), {.priority = 1});
+    EXPECT_TRUE(urgent.ok()) << urgent.status().ToString();
+    const PredictResult result = urgent->get();
+    EXPECT_TRUE(result.status.ok()) << result.status.ToString();
+    std::vector<uint64_t> ends_ns;
+    for (std::future<PredictResult>& one : waiting) ends_ns.push_back(one.get().ended_ns);
+    // In the order of arrival it would end after all but the last, which may have been in the second stage.
+    return std::count_if(ends_ns.begin(), ends_ns.end(), [&](uint64_t ns) { return ns > result.ended_ns; }) >= 4;
+  })) << "an urgent request waited for others in the order of their arrival";
 }
 
 INSTANTIATE_TEST_SUITE_P(Isolation, TwoDevicesTest, testing::Values("none", "process"),

@@ -107,6 +107,11 @@ Command MakeTestCaseCommand(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::Range(1, 64))
       ->type_name("N");
+  syntax
+      ->add_option("--in-flight", options->cases.in_flight,
+                   "Submit each data set N times at once to its session, and compare all results")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
   AddJson(*syntax, options->json);
   SetExample(*syntax, "deputy test-case onnx/backend/test/data/node/test_conv* --config npu-first --atol-scale 1e-2");
   return {syntax, [options] { return RunTestCase(*options); }};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <future>
 #include <optional>
 #include <system_error>
 
@@ -118,8 +119,8 @@ class CaseRun {
                        fmt::format("{} exists, but the model has {} inputs, and {} with a default "
                                    "value",
                                    surplus.filename().string(), inputs.size(), model_.inputs_with_default().size())));
-    std::vector<ModelValue> outputs;
-    const Status status = Predict(inputs, outputs);
+    std::vector<std::vector<ModelValue>> answers;
+    const Status status = Predict(inputs, answers);
     if (!status.ok()) return Stop(Refused(std::move(result_), status));
     result_.nodes.clear();
     if (const Result<PlacementReport> shares = session_.DelegateShares(); shares.ok())
@@ -131,8 +132,9 @@ class CaseRun {
         return Stop(Skip(std::move(result_),
                          fmt::format("{} generates random numbers: outputs cannot be compared", traits->drawing)));
     }
-    for (size_t i = 0; i < outputs.size(); ++i)
-      if (!Compare(DataFile(set, "output", i), model_.outputs()[i], outputs[i])) return false;
+    for (const std::vector<ModelValue>& outputs : answers)
+      for (size_t i = 0; i < outputs.size(); ++i)
+        if (!Compare(DataFile(set, "output", i), model_.outputs()[i], outputs[i])) return false;
     return true;
   }
 
@@ -141,6 +143,7 @@ class CaseRun {
     if (compared_ == 0) return Skip(std::move(result_), "no output_*.pb to compare with");
     result_.verdict = CaseVerdict::kPass;
     result_.detail = comparer_.Summary();
+    if (options_.in_flight != 0) result_.detail += fmt::format(", {} in flight", options_.in_flight);
     return std::move(result_);
   }
 
@@ -151,17 +154,35 @@ class CaseRun {
     return false;
   }
 
-  // Models with only tensors are run by Predict, as applications do.
-  Status Predict(const std::vector<ModelValue>& inputs, std::vector<ModelValue>& outputs) {
+  // Models with only tensors are run by Predict or as requests, as applications do. One list of outputs per request.
+  Status Predict(const std::vector<ModelValue>& inputs, std::vector<std::vector<ModelValue>>& answers) {
     const auto is_tensor = [](const TensorInfo& info) { return info.kind == ValueKind::kTensor; };
     if (!std::all_of(model_.inputs().begin(), model_.inputs().end(), is_tensor) ||
         !std::all_of(model_.outputs().begin(), model_.outputs().end(), is_tensor))
-      return session_.PredictValues(inputs, &outputs);
+      return session_.PredictValues(inputs, &answers.emplace_back());
     std::vector<Tensor> given, made;
     for (const ModelValue& input : inputs) given.push_back(input.tensor());
+    if (options_.in_flight != 0) return PredictAtOnce(given, answers);
     DEPUTY_RETURN_IF_ERROR(session_.Predict(given, &made));
-    outputs.assign(made.begin(), made.end());
+    answers.emplace_back(made.begin(), made.end());
     return {};
+  }
+
+  // A further request would change the states of a model that has any.
+  Status PredictAtOnce(const std::vector<Tensor>& given, std::vector<std::vector<ModelValue>>& answers) {
+    std::vector<std::future<PredictResult>> results;
+    Status status;
+    for (size_t i = 0; status.ok() && i < (model_.has_states() ? 1 : options_.in_flight); ++i) {
+      Result<std::future<PredictResult>> result = session_.PredictAsync(std::vector<Tensor>(given));
+      if (result.ok()) results.push_back(std::move(result).value());
+      status = result.status();
+    }
+    for (std::future<PredictResult>& one : results) {
+      PredictResult result = one.get();
+      if (status.ok()) status = std::move(result.status);
+      answers.emplace_back(result.outputs.begin(), result.outputs.end());
+    }
+    return status;
   }
 
   std::optional<ModelValue> Read(const fs::path& file, const TensorInfo& info) {
@@ -319,7 +340,9 @@ CaseResult RunCase(const fs::path& folder, const Context& context, const CaseOpt
   std::vector<Session> sessions;
   for (size_t i = 0; i < std::max<size_t>(options.sessions, 1); ++i) {
     Result<Session> session = model.CreateSession();
-    if (!session.ok()) return Refused(std::move(result), session.status());
+    Status status = session.status();
+    if (status.ok() && options.in_flight != 0) status = session->SetInFlight(options.in_flight);
+    if (!status.ok()) return Refused(std::move(result), status);
     sessions.push_back(std::move(session).value());
   }
   if (sessions.size() == 1) return RunSets(model, sessions[0], options, sets, std::move(result));

@@ -22,6 +22,7 @@ struct CaseOptions {
   std::vector<std::string> excepted;  // outputs compared only by type and shape, by name
   bool via_dpm = false;               // saves the model as .dpm and runs the result
   size_t sessions = 1;                // concurrent, each on its own thread
+  size_t in_flight = 0;               // requests of each data set, submitted at once; 0: the caller waits for each run
 };
 
 struct CaseResult {

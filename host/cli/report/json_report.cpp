@@ -122,6 +122,7 @@ Json ToJson(const PlacementReport& report) {
                           {"outputs", partition.outputs},
                           {"executable", partition.executable},
                           {"not_cached", partition.not_cached},
+                          {"overlaps", partition.overlaps},
                           {"multiply_adds", partition.multiply_adds},
                           {"estimate", partition.estimated ? ToJson(partition.estimate) : Json(nullptr)}});
   for (const NodeReport& node : report.nodes) nodes.push_back(ToJson(node));

@@ -130,6 +130,13 @@ Shown DelegateNotes(const PlacementReport& report, const Terminal& terminal) {
       parts.push_back(delegate.device.device + (clock.empty() ? "" : " " + clock));
     }
     if (!parts.empty()) text += Paragraph(terminal, "  ", Show("{}: {}", delegate.name, Joined(parts)));
+    const auto overlapping = std::count_if(
+        report.partitions.begin(), report.partitions.end(),
+        [&](const PartitionReport& partition) { return partition.delegate == delegate.name && partition.overlaps; });
+    if (overlapping != 0)
+      text += Paragraph(terminal, "  ",
+                        Show("{}: {} may run beside those of other delegates", delegate.name,
+                             Plural(static_cast<size_t>(overlapping), "partition")));
     for (const auto& [reason, count] : ReasonsNotCached(report, delegate))
       text +=
           Paragraph(terminal, "  ", Show("{}: {} not cached: {}", delegate.name, Plural(count, "partition"), reason));

@@ -74,6 +74,26 @@ bool LieWithin(const RunEvent& step, const RunEvent* operations, size_t count) {
   });
 }
 
+StepTimes TimesOfSteps(const std::vector<RunEvent>& events) {
+  std::vector<const RunEvent*> steps;
+  for (const RunEvent& event : events)
+    if (event.is_step) steps.push_back(&event);
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const RunEvent* a, const RunEvent* b) { return a->begin_ns < b->begin_ns; });
+  StepTimes times;
+  if (steps.empty()) return times;
+  times.begin_ns = times.end_ns = steps.front()->begin_ns;
+  for (const RunEvent* step : steps) {
+    if (step->begin_ns > times.end_ns) {
+      times.between_ns += step->begin_ns - times.end_ns;
+    } else {
+      times.overlap_ns += std::min(step->end_ns, times.end_ns) - step->begin_ns;
+    }
+    times.end_ns = std::max(times.end_ns, step->end_ns);
+  }
+  return times;
+}
+
 RunProfile::RunProfile(const std::vector<ProfiledRun>& runs) {
   for (const ProfiledRun& run : runs) Add(run);
 }
@@ -82,15 +102,19 @@ void RunProfile::Add(const ProfiledRun& run) {
   const uint64_t begin_ns = run.statistics.begin_ns, end_ns = begin_ns + run.statistics.total_ns;
   run_ns_.push_back(run.statistics.total_ns);
   total_ns_ += run.statistics.total_ns;
-  uint64_t before = begin_ns;
+  if (run.events.empty()) {
+    before_ns_ += run.statistics.total_ns;
+  } else {
+    const StepTimes times = TimesOfSteps(run.events);
+    before_ns_ += times.begin_ns - begin_ns;
+    between_ns_ += times.between_ns;
+    after_ns_ += end_ns - times.end_ns;
+    overlap_ns_ += times.overlap_ns;
+  }
   const bool is_first_run = steps_.empty();
-  bool is_first = true;
   size_t next = 0;  // step of this run
   for (size_t i = 0; i < run.events.size();) {
     const RunEvent& event = run.events[i];
-    (is_first ? before_ns_ : between_ns_) += event.begin_ns - before;
-    is_first = false;
-    before = event.end_ns;
     // A step that another delegate runs from now on, or another plan, has rows of its own.
     const auto is_same = [&](const StepTotal& step) {
       return step.name == event.name && step.delegate == event.delegate && step.nodes == event.nodes;
@@ -126,7 +150,6 @@ void RunProfile::Add(const ProfiledRun& run) {
       total.time_ns += operation.end_ns - operation.begin_ns;
     }
   }
-  (is_first ? before_ns_ : after_ns_) += end_ns - before;
 }
 
 std::vector<OperatorTotal> RunProfile::Operators() const {
@@ -195,6 +218,9 @@ Shown RunProfile::StepTable(size_t top, const Terminal& terminal) const {
   sum("before the steps", before_ns_);
   sum("between steps", between_ns_);
   sum("after the steps", after_ns_);
+  if (overlap_ns_ != 0)
+    table.AddRow({"", "overlap of steps", "", "-" + DurationText(overlap_ns_ / runs),
+                  "-" + ShareText(overlap_ns_, total_ns_), "", "host", ""});
   sum("run", total_ns_);
   return table.Text(terminal, "  ");
 }
@@ -209,6 +235,9 @@ Shown RunProfile::OperatorTable(const Terminal& terminal) const {
   };
   for (const OperatorTotal& row : Operators()) add(row.op, row.delegate, row.nodes, row.time_ns);
   add("outside of steps", "", 0, before_ns_ + between_ns_ + after_ns_);
+  if (overlap_ns_ != 0)
+    table.AddRow(
+        {"overlap of steps", "", "", "-" + DurationText(overlap_ns_ / runs), "-" + ShareText(overlap_ns_, total_ns_)});
   add("run", "", 0, total_ns_);
   return table.Text(terminal, "  ");
 }
@@ -235,10 +264,15 @@ Json RunProfile::ToJson() const {
   }
   for (const OperatorTotal& it : Operators())
     operators.push_back({{"operator", it.op}, {"delegate", it.delegate}, {"nodes", it.nodes}, {"time_ns", it.time_ns}});
-  return {{"runs", run_ns_.size()},    {"latency_ns", cli::ToJson(SummarizeRuns(run_ns_))},
-          {"time_ns", total_ns_},      {"before_ns", before_ns_},
-          {"between_ns", between_ns_}, {"after_ns", after_ns_},
-          {"steps", std::move(steps)}, {"operators", std::move(operators)}};
+  return {{"runs", run_ns_.size()},
+          {"latency_ns", cli::ToJson(SummarizeRuns(run_ns_))},
+          {"time_ns", total_ns_},
+          {"before_ns", before_ns_},
+          {"between_ns", between_ns_},
+          {"after_ns", after_ns_},
+          {"overlap_ns", overlap_ns_},
+          {"steps", std::move(steps)},
+          {"operators", std::move(operators)}};
 }
 
 }  // namespace deputy::cli

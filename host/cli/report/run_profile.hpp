@@ -1,4 +1,5 @@
-// The events of profiled runs: a table of the steps and one of the operators, each with parts that add up to the runs.
+// The events of profiled runs: a table of the steps and one of the operators, each with parts that add up to the runs,
+// less the time in which steps overlapped.
 #pragma once
 
 #include <cstddef>
@@ -46,14 +47,16 @@ class RunProfile {
   size_t runs() const { return run_ns_.size(); }
   uint64_t total_ns() const { return total_ns_; }
   // Time of the host outside of steps: before the first one, between them, after the last one. With the steps it is
-  // total_ns().
+  // total_ns() and overlap_ns().
   uint64_t before_ns() const { return before_ns_; }
   uint64_t between_ns() const { return between_ns_; }
   uint64_t after_ns() const { return after_ns_; }
+  // By how much the sum of the steps exceeds the time in which any of them ran; 0 where they run one after another.
+  uint64_t overlap_ns() const { return overlap_ns_; }
   const std::vector<StepTotal>& steps() const { return steps_; }
   // The longest first. Of a partition whose delegate reports operations that lie within the step, each operation counts
   // for itself, and the rest of the step as "other"; another partition of several nodes is one row. With the host's
-  // time outside of steps they are total_ns().
+  // time outside of steps they are total_ns() and overlap_ns().
   std::vector<OperatorTotal> Operators() const;
 
   // Means of a run. The `top` longest steps, each with its `top` longest operations, in the order of the run; 0: all.
@@ -66,9 +69,16 @@ class RunProfile {
   void Add(const ProfiledRun& run);
 
   std::vector<uint64_t> run_ns_;
-  uint64_t total_ns_ = 0, before_ns_ = 0, between_ns_ = 0, after_ns_ = 0;
+  uint64_t total_ns_ = 0, before_ns_ = 0, between_ns_ = 0, after_ns_ = 0, overlap_ns_ = 0;
   std::vector<StepTotal> steps_;
 };
+
+// When the steps of a run took place; those of one that has none are 0.
+struct StepTimes {
+  uint64_t begin_ns = 0, end_ns = 0;        // of the first one to begin, of the last one to end
+  uint64_t between_ns = 0, overlap_ns = 0;  // as in RunProfile
+};
+StepTimes TimesOfSteps(const std::vector<RunEvent>& events);
 
 // Whether the times of the operations of a step can be those of the same clock as the step's.
 bool LieWithin(const RunEvent& step, const RunEvent* operations, size_t count);

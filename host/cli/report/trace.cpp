@@ -10,8 +10,9 @@
 namespace deputy::cli {
 namespace {
 
-// The process of the host has one thread; each delegate with operations is a process, with as many threads as it has
-// operations at once: slices of one thread must not overlap.
+// Slices of one thread must not overlap. The process of the host has a thread for steps that run one after another, and
+// one for each delegate whose steps run beside those; each delegate with operations is a process, with as many threads
+// as it has operations at once.
 constexpr int kHost = 1, kFirstThread = 1;
 
 class TraceWriter {
@@ -30,10 +31,10 @@ class TraceWriter {
         Counter("clock of " + delegate.name, begin_ns, "MHz",
                 static_cast<double>(delegate.device.frequency_granted_hz) / 1e6);
     const std::vector<RunEvent>& events = run.events;
-    const auto is_step = [](const RunEvent& event) { return event.is_step; };
-    const auto last = std::find_if(events.rbegin(), events.rend(), is_step);
-    if (last == events.rend()) return;
-    Slice("before the steps", "host", kHost, kFirstThread, begin_ns, events.front().begin_ns, Json::object());
+    if (events.empty()) return;
+    const StepTimes times = TimesOfSteps(events);
+    Slice("before the steps", "host", kHost, kFirstThread, begin_ns, times.begin_ns, Json::object());
+    in_turn_until_ns_ = begin_ns;
     for (size_t i = 0; i < events.size();) {
       const RunEvent& step = events[i];
       size_t end = i + 1;
@@ -42,7 +43,7 @@ class TraceWriter {
       AddOperations(step, events.data() + i + 1, end - i - 1);
       i = end;
     }
-    Slice("after the steps", "host", kHost, kFirstThread, last->end_ns, end_ns, Json::object());
+    Slice("after the steps", "host", kHost, kFirstThread, times.end_ns, end_ns, Json::object());
   }
 
   std::string Text() && {
@@ -99,10 +100,23 @@ class TraceWriter {
     args["bytes_in"] = step.bytes_in;
     args["bytes_out"] = step.bytes_out;
     args["bytes_moved"] = step.bytes_moved;
-    Slice(step.name, "step", kHost, kFirstThread, step.begin_ns, step.end_ns, std::move(args));
+    Slice(step.name, "step", kHost, ThreadOf(step), step.begin_ns, step.end_ns, std::move(args));
     if (step.bytes_moved == 0) return;
     Counter("bytes moved", step.begin_ns, "bytes", step.bytes_moved);
     Counter("bytes moved", step.end_ns, "bytes", 0);
+  }
+
+  int ThreadOf(const RunEvent& step) {
+    const auto found = beside_.find(step.delegate);
+    if (found != beside_.end()) return found->second;
+    if (step.begin_ns >= in_turn_until_ns_) {
+      in_turn_until_ns_ = step.end_ns;
+      return kFirstThread;
+    }
+    const int thread = kFirstThread + 1 + static_cast<int>(beside_.size());
+    Name("thread_name", kHost, thread, "host, steps of " + step.delegate);
+    beside_.emplace(step.delegate, thread);
+    return thread;
   }
 
   // Operations whose times do not fit their step are moved as a whole to its begin.
@@ -140,6 +154,8 @@ class TraceWriter {
 
   const std::vector<DelegateReport>& delegates_;
   std::map<std::string, Lane> lanes_;
+  std::map<std::string, int> beside_;  // threads of the host, by delegate
+  uint64_t in_turn_until_ns_ = 0;
   uint64_t start_ns_ = 0;
   size_t runs_ = 0;
   Json events_ = Json::array();

@@ -57,6 +57,7 @@ struct PartitionReport {
   // Why the cache does not have the compiled executable: the delegate does not serialize it, the cache is off or cannot
   // be written, and so on. Empty where it was restored or stored, and for executables of other shapes.
   std::string not_cached;
+  bool overlaps = false;   // it may run beside partitions of other delegates
   bool estimated = false;  // the delegate was queried
   EstimateReport estimate;
 };

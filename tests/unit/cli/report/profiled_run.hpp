@@ -48,4 +48,16 @@ inline ProfiledRun TwoSteps(uint64_t begin_ns) {
   return run;
 }
 
+// From `begin_ns` on 1000 ns: 100 before the steps, partitions of two devices of 500 each that overlap for 400, a node
+// of the CPU of 100 that begins 50 after both, 50 after the steps. The second partition to begin is the first in order.
+inline ProfiledRun OverlappingSteps(uint64_t begin_ns) {
+  ProfiledRun run;
+  run.statistics.begin_ns = begin_ns;
+  run.statistics.total_ns = 1000;
+  run.events = {Step("npu0/0", "npu0", {"conv"}, {"Conv"}, begin_ns + 200, begin_ns + 700),
+                Step("npu1/0", "npu1", {"pool"}, {"MaxPool"}, begin_ns + 100, begin_ns + 600),
+                Step("cpu/0", "cpu", {"softmax"}, {"Softmax"}, begin_ns + 850, begin_ns + 950)};
+  return run;
+}
+
 }  // namespace deputy::cli::test

@@ -9,6 +9,7 @@
 namespace deputy::cli {
 namespace {
 
+using test::OverlappingSteps;
 using test::TwoSteps;
 
 std::map<std::string, uint64_t> ByOperator(const RunProfile& profile) {
@@ -31,6 +32,20 @@ TEST(RunProfileTest, StepsAndTheTimeOutsideOfThemAreTheWholeRun) {
   ASSERT_EQ(profile.steps()[0].operations.size(), 2u);
   EXPECT_EQ(profile.steps()[0].operations[0].time_ns, 400u);
   EXPECT_EQ(profile.steps()[0].operations[0].clock, "device");
+}
+
+TEST(RunProfileTest, StepsThatOverlapAreLongerThanTheTimeInWhichTheyRan) {
+  const RunProfile profile({OverlappingSteps(5000), OverlappingSteps(9000)});
+  EXPECT_EQ(profile.before_ns(), 200u);
+  EXPECT_EQ(profile.between_ns(), 300u);
+  EXPECT_EQ(profile.after_ns(), 100u);
+  EXPECT_EQ(profile.overlap_ns(), 800u);
+  uint64_t sum = profile.before_ns() + profile.between_ns() + profile.after_ns();
+  for (const StepTotal& step : profile.steps()) sum += step.time_ns;
+  EXPECT_EQ(sum, profile.total_ns() + profile.overlap_ns());
+  EXPECT_EQ(profile.ToJson()["overlap_ns"], 800);
+  for (const std::string& text : {profile.StepTable(0, Terminal()).text(), profile.OperatorTable(Terminal()).text()})
+    EXPECT_NE(text.find("overlap of steps"), std::string::npos) << text;
 }
 
 TEST(RunProfileTest, OperationsOfAPartitionCountForThemselvesAndItsRestAsOther) {

@@ -2,13 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
+#include <string>
 
 #include "unit/cli/report/profiled_run.hpp"
 
 namespace deputy::cli {
 namespace {
 
+using test::OverlappingSteps;
 using test::TwoSteps;
 
 std::vector<Json> Events(const std::vector<ProfiledRun>& runs, const std::string& phase,
@@ -71,6 +74,22 @@ TEST(TraceTest, OperationsAtOnceAreOnThreadsOfTheirOwn) {
   const std::vector<Json> slices = Events({run}, "X");
   EXPECT_EQ(slices[3]["pid"], slices[4]["pid"]);
   EXPECT_NE(slices[3]["tid"], slices[4]["tid"]);
+}
+
+TEST(TraceTest, StepsAtOnceAreOnThreadsOfTheirDelegates) {
+  const std::vector<ProfiledRun> runs = {OverlappingSteps(5000), OverlappingSteps(9000)};
+  std::map<std::string, std::set<Json>> threads;  // of the steps of both runs
+  for (const Json& slice : Events(runs, "X")) {
+    EXPECT_GE(slice["dur"].get<double>(), 0) << slice;
+    if (slice["cat"] == "step") threads[slice["name"]].insert(slice["tid"]);
+  }
+  ASSERT_EQ(threads.size(), 3u);
+  for (const auto& [step, numbers] : threads) EXPECT_EQ(numbers.size(), 1u) << step;
+  EXPECT_EQ(threads["npu0/0"], threads["cpu/0"]);
+  EXPECT_NE(threads["npu0/0"], threads["npu1/0"]);
+  std::set<std::string> names;
+  for (const Json& event : Events(runs, "M")) names.insert(event["args"]["name"]);
+  EXPECT_EQ(names, (std::set<std::string>{"deputy m.onnx", "host", "host, steps of npu1"}));
 }
 
 // Of a clock that is not related to the host's; the durations and distances stay.
