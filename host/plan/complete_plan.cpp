@@ -82,15 +82,28 @@ bool PaysToOverlap(const Plan& plan, const StepOrder& order) {
   return false;
 }
 
+// Marks the steps that need not wait for one of another delegate, nor it for them, of which one overlaps.
+void MarkOverlap(Plan& plan, const StepOrder& order) {
+  const auto owner = [&](const Step& step) { return plan.placement.partitions[step.partition].delegate; };
+  for (uint32_t first = 0; first < plan.steps.size(); ++first)
+    for (uint32_t second = first + 1; second < plan.steps.size(); ++second) {
+      Step &a = plan.steps[first], &b = plan.steps[second];
+      if ((a.may_overlap && b.may_overlap) || (!a.overlaps && !b.overlaps) || !a.runs() || !b.runs()) continue;
+      if (owner(a) != owner(b) && !order.Precedes(first, second)) a.may_overlap = b.may_overlap = true;
+    }
+}
+
 // The order of a plan whose steps may overlap; not known for any other plan.
 StepOrder OverlapSteps(Plan& plan, Delegates delegates) {
   bool any = false;
   for (Step& step : plan.steps) {
+    step.may_overlap = false;
     step.overlaps = delegates[plan.placement.partitions[step.partition].delegate]->traits().overlaps;
     any = any || step.overlaps;
   }
   StepOrder order = any ? StepOrder(plan) : StepOrder();
   plan.overlaps = any && PaysToOverlap(plan, order);
+  if (plan.overlaps) MarkOverlap(plan, order);
   if (plan.overlaps) return order;
   for (Step& step : plan.steps) {
     step.overlaps = false;

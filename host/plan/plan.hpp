@@ -60,7 +60,8 @@ struct Step {
   std::shared_ptr<const Graph> compiled_from;             // of a resized executable: the graph that it still reads
   bool is_view = false;                                   // its output is an alias of its input: nothing to run
   bool is_fused = false;                                  // other steps compute what is read of it: nothing to run
-  bool overlaps = false;                                  // it runs beside steps of others, in a plan that overlaps
+  bool overlaps = false;     // it runs on a thread of its delegate, in a plan that overlaps
+  bool may_overlap = false;  // a step of another delegate may run at the same time
   std::vector<ValueId> inputs, outputs;
   // The steps that must have ended before this one may begin, the latest first: producers of the values that it reads,
   // captures included, without those for which another one of them waits already. Only in a plan whose steps may

@@ -165,9 +165,10 @@ std::string PlacementJson(const PlacementReport& report) {
   for (const PartitionReport& it : report.partitions)
     partitions.push_back(fmt::format(
         R"({{"name": {}, "delegate": {}, "region": {}, "nodes": {}, "inputs": {}, "outputs": {}, "executable": "{}", )"
-        R"("not_cached": {}, "multiply_adds": {}}})",
+        R"("not_cached": {}, "overlaps": {}, "multiply_adds": {}}})",
         JsonQuoted(it.name), JsonQuoted(it.delegate), JsonQuoted(it.region), QuotedList(it.nodes),
-        QuotedList(it.inputs), QuotedList(it.outputs), it.executable, JsonQuoted(it.not_cached), it.multiply_adds));
+        QuotedList(it.inputs), QuotedList(it.outputs), it.executable, JsonQuoted(it.not_cached), it.overlaps,
+        it.multiply_adds));
   for (const NodeReport& it : report.nodes) {
     std::vector<std::string> refusals;
     for (const RefusalReport& refusal : it.refusals)

@@ -71,7 +71,7 @@ class Reporter {
     partition.multiply_adds = multiply_adds;
     partition.nodes.reserve(placed.spec.nodes.size());
     for (const NodeId node : placed.spec.nodes) partition.nodes.push_back(NodeName(graph, node));
-    partition.overlaps = step.overlaps;
+    partition.overlaps = step.may_overlap;
     if (step.executable != nullptr) partition.executable = std::string(host::NameOf(step.origin));
     if (step.not_cached != nullptr) partition.not_cached = *step.not_cached;
     report_.partitions.push_back(std::move(partition));

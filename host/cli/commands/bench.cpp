@@ -168,8 +168,9 @@ class RequestStream {
   // The first failure ends the stream.
   Status Run(const std::vector<Tensor>& inputs, uint32_t in_flight) {
     begin_ = Clock::now();
-    in_flight_ = in_flight;
-    for (uint32_t i = 0; i < in_flight; ++i) Submit(inputs, {});
+    const uint32_t first = limit_.duration.count() == 0 ? std::min(in_flight, limit_.runs) : in_flight;
+    submitted_ = in_flight_ = first;
+    for (uint32_t i = 0; i < first; ++i) Submit(inputs, {});
     std::unique_lock lock(mutex_);
     ended_.wait(lock, [&] { return in_flight_ == 0; });
     return std::move(status_);
@@ -190,7 +191,8 @@ class RequestStream {
     if (first_ns_ == 0) first_ns_ = result.submitted_ns;
     runs_.push_back({0, result.submitted_ns - first_ns_, result.ended_ns - result.submitted_ns});
     duration_ns_ = result.ended_ns - first_ns_;
-    if (limit_.reached(static_cast<uint32_t>(runs_.size()), Clock::now() - begin_) || HasFailed()) return End({});
+    if (limit_.reached(submitted_, Clock::now() - begin_) || HasFailed()) return End({});
+    ++submitted_;
     Submit(std::move(result.inputs), std::move(result.outputs));
   }
   bool HasFailed() {
@@ -207,6 +209,7 @@ class RequestStream {
   const Limit limit_;
   Clock::time_point begin_;
   uint64_t first_ns_ = 0, duration_ns_ = 0;
+  uint32_t submitted_ = 0;
   std::vector<TimedRun> runs_;
   std::mutex mutex_;
   std::condition_variable ended_;

@@ -65,7 +65,7 @@ struct RunHints {
   int power_level = 0;                  // 1 low power, 2 balanced, 3 high performance, 4 extreme; 0: as configured
   DType precision = DType::kUndefined;  // the least precise float type that may compute; undefined: as compiled
   // Where a delegate has one run at a time, the largest goes first, of all sessions. A run that 16 others have
-  // overtaken goes before them.
+  // overtaken there goes before them; each delegate counts for itself.
   int32_t priority = 0;
 };
 
@@ -105,7 +105,8 @@ struct RequestOptions {
 };
 
 // The order in which the callbacks of a session's requests are called. As they end, requests also begin in the order of
-// their priorities; a request that 16 others have overtaken begins before them.
+// their priorities; a request that 16 others have overtaken in this order begins before them, regardless of what
+// overtakes it where it waits for a delegate.
 enum class ResultOrder { kAsSubmitted, kAsTheyEnd };
 
 // One thread at a time, which Predict, PredictValues, MeasurePlacement, Resize and ResetStates check:
@@ -135,8 +136,9 @@ class DEPUTY_API Session {
   // requests unless SetInFlight says otherwise. A request that ends before it has begun, because it was cancelled or
   // its time was over, does not wait for earlier ones. Inputs and options are moved from where a request is accepted,
   // and come back with the result: a caller that submits them again causes no allocation. The memory of borrowed
-  // tensors must stay valid and unchanged until then. `done` may call PredictAsync and the functions that
-  // cancel; it must not throw, and not destroy the session.
+  // tensors must stay valid and unchanged until then. `done` may call the functions of the session but
+  // SetInFlight; it must not throw, not destroy the session, and not wait for another request of it, whose result only
+  // follows.
   //
   // A request has a plan's memory of its own, so that several are in different steps at once: a model on two devices
   // has both in use. A model with states has one run at a time, in the order of the requests. While requests are in
@@ -148,7 +150,8 @@ class DEPUTY_API Session {
   // The same with the result in a future, which a failed request does not throw from.
   Result<std::future<PredictResult>> PredictAsync(std::vector<Tensor>&& inputs, RequestOptions&& options = {});
   // The most requests in flight, 1 to 1024, 4 without this call: accepted, and their results not yet delivered. So many
-  // runs have memory and a thread of their own. kFailedPrecondition while requests are in flight.
+  // runs have memory and a thread of their own. kFailedPrecondition while requests are in flight, and in a callback; it
+  // waits for a callback that has begun.
   Status SetInFlight(size_t most, ResultOrder order = ResultOrder::kAsSubmitted);
   // Ends one request with kCancelled, as Cancel does with a run; nothing happens where it has ended. [any-thread]
   void CancelRequest(uint64_t request);

@@ -72,6 +72,8 @@ TEST(StepOrder, APlanOverlapsIfADelegateLeavesTheCpuEnoughToDo) {
   EXPECT_TRUE(plan.steps[0].overlaps);
   EXPECT_FALSE(plan.steps[1].overlaps);
   EXPECT_EQ(plan.steps[2].waits, Waits({1, 0}));
+  EXPECT_TRUE(plan.steps[0].may_overlap && plan.steps[1].may_overlap);
+  EXPECT_FALSE(plan.steps[2].may_overlap);
 }
 
 TEST(StepOrder, OtherPlansRunInOrder) {
