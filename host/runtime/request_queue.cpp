@@ -1,7 +1,6 @@
 #include "runtime/request_queue.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "base/cancellation.hpp"
@@ -50,7 +49,7 @@ Result<uint64_t> RequestQueue::Submit(QueuedRequest& request) {
   result.begun_ns = result.ended_ns = 0;
   result.status = Status();
   slot->has_begun = false;
-  slot->overtakes = 0;
+  slot->turn = {last_number_, slot->request.priority};
   slot->cancelled = false;
   slot->stage = Stage::kQueued;
   queued_.notify_one();
@@ -96,15 +95,9 @@ RequestQueue::Slot* RequestQueue::First(Stage stage) {
 
 RequestQueue::Slot* RequestQueue::Next() {
   if (order_ == ResultOrder::kAsSubmitted) return First(Stage::kQueued);
-  const auto precedes = [](const Slot& a, const Slot& b) {
-    const bool a_is_due = a.overtakes >= kMostOvertakes, b_is_due = b.overtakes >= kMostOvertakes;
-    if (a_is_due != b_is_due) return a_is_due;
-    if (!a_is_due && a.request.priority != b.request.priority) return a.request.priority > b.request.priority;
-    return a.number() < b.number();
-  };
   Slot* next = nullptr;
   for (Slot& slot : slots_)
-    if (slot.stage == Stage::kQueued && (next == nullptr || precedes(slot, *next))) next = &slot;
+    if (slot.stage == Stage::kQueued && (next == nullptr || slot.turn.Precedes(next->turn))) next = &slot;
   return next;
 }
 
@@ -153,7 +146,7 @@ void RequestQueue::RunRequests(RequestRunner& runner) {
       slot->runner = &runner;
       slot->request.result.begun_ns = NowNs();
       for (Slot& earlier : slots_)
-        if (earlier.stage == Stage::kQueued && earlier.number() < slot->number()) ++earlier.overtakes;
+        if (earlier.stage == Stage::kQueued) earlier.turn.LetPass(slot->turn);
       lock.unlock();
       runner.Run(slot->request, slot->cancelled);
       lock.lock();
@@ -181,13 +174,7 @@ void RequestQueue::Complete() {
       continue;
     }
     if (quits_ && is_idle()) return;
-    if (next_ns == UINT64_MAX) {
-      ended_.wait(lock);
-    } else {
-      constexpr uint64_t kLongestWaitNs = 3600'000'000'000;  // further ones could overflow the clock
-      const uint64_t now_ns = NowNs(), wait_ns = next_ns < now_ns ? 0 : std::min(next_ns - now_ns, kLongestWaitNs);
-      ended_.wait_for(lock, std::chrono::nanoseconds(wait_ns + 1));
-    }
+    WaitUntil(ended_, lock, next_ns);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/turn.hpp"
 #include "deputy/model.hpp"
 
 namespace deputy::host {
@@ -34,9 +35,6 @@ class RequestRunner {
 // Allocates only when it is made. [any-thread]
 class RequestQueue {
  public:
-  // A request that so many later ones have overtaken begins before all of them.
-  static constexpr uint32_t kMostOvertakes = 16;
-
   // `most`: requests that are accepted and whose results are not yet delivered. `in_use`, which outlives this, is set
   // while there are any. Numbers of requests follow `last_number`.
   static Result<std::unique_ptr<RequestQueue>> Start(std::vector<std::unique_ptr<RequestRunner>> runners, size_t most,
@@ -61,7 +59,7 @@ class RequestQueue {
   struct Slot {
     Stage stage = Stage::kFree;
     bool has_begun = false;
-    uint32_t overtakes = 0;
+    Turn turn;
     std::atomic<bool> cancelled{false};
     QueuedRequest request;
     RequestRunner* runner = nullptr;  // while it runs

@@ -1,33 +1,23 @@
 #include "plugin/proxy/concurrency_limiter.hpp"
 
-#include <algorithm>
-#include <chrono>
-
 namespace deputy::host {
 
 ConcurrencyLimiter::Pass::Pass(ConcurrencyLimiter& limiter, const void* instance, const void* executable,
                                const RunRules& rules, const PassRequest& request)
-    : limiter_(limiter), instance_(instance), executable_(executable), rules_(rules), priority_(request.priority) {
+    : limiter_(limiter), instance_(instance), executable_(executable), rules_(rules) {
   std::unique_lock lock(limiter_.mutex_);
+  turn_ = {++limiter_.passes_, request.priority};
   before_ = limiter_.last_;
   if (before_ != nullptr) before_->after_ = this;
   limiter_.last_ = this;
-  while (MustWait(*this)) {
-    if (request.token == nullptr) {
-      limiter_.changed_.wait(lock);
-    } else if (request.token->Due()) {
-      return;
-    } else if (request.token->deadline_ns == 0) {
-      limiter_.changed_.wait(lock);
-    } else {
-      constexpr uint64_t kLongestWaitNs = 3600'000'000'000;  // further ones could overflow the clock
-      const uint64_t now_ns = NowNs(), deadline_ns = std::max(request.token->deadline_ns, now_ns);
-      limiter_.changed_.wait_for(lock, std::chrono::nanoseconds(std::min(deadline_ns - now_ns, kLongestWaitNs) + 1));
-    }
+  const uint64_t deadline_ns = request.token == nullptr ? 0 : request.token->deadline_ns;
+  while (limiter_.MustWait(*this)) {
+    if (request.token != nullptr && request.token->Due()) return;
+    WaitUntil(limiter_.changed_, lock, deadline_ns == 0 ? UINT64_MAX : deadline_ns);
   }
   has_turn_ = true;
   for (Pass* earlier = before_; earlier != nullptr; earlier = earlier->before_)
-    if (!earlier->has_turn_ && !MayOverlap(*earlier, *this)) ++earlier->overtakes_;
+    if (!earlier->has_turn_ && !MayOverlap(*earlier, *this)) earlier->turn_.LetPass(turn_);
 }
 
 ConcurrencyLimiter::Pass::~Pass() {
@@ -48,17 +38,10 @@ bool ConcurrencyLimiter::MayOverlap(const Pass& a, const Pass& b) {
   return a.executable_ == b.executable_ ? a.rules_.contexts : a.rules_.executables;
 }
 
-// The calls that wait have an order: first those that were overtaken most, then by priority, then by arrival.
-bool ConcurrencyLimiter::Precedes(const Pass& earlier, const Pass& later) {
-  if (earlier.overtakes_ >= kMostOvertakes) return true;
-  return later.overtakes_ < kMostOvertakes && earlier.priority_ >= later.priority_;
-}
-
-bool ConcurrencyLimiter::MustWait(const Pass& pass) {
-  for (const Pass* earlier = pass.before_; earlier != nullptr; earlier = earlier->before_)
-    if (!MayOverlap(*earlier, pass) && (earlier->has_turn_ || Precedes(*earlier, pass))) return true;
-  for (const Pass* later = pass.after_; later != nullptr; later = later->after_)
-    if (!MayOverlap(*later, pass) && (later->has_turn_ || !Precedes(pass, *later))) return true;
+bool ConcurrencyLimiter::MustWait(const Pass& pass) const {
+  for (const Pass* other = last_; other != nullptr; other = other->before_)
+    if (other != &pass && !MayOverlap(*other, pass) && (other->has_turn_ || other->turn_.Precedes(pass.turn_)))
+      return true;
   return false;
 }
 

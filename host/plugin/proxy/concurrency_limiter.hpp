@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/cancellation.hpp"
+#include "base/turn.hpp"
 
 namespace deputy::host {
 
@@ -22,13 +23,10 @@ struct PassRequest {
   const CancellationToken* token = nullptr;  // ends the wait when it is due; null: nothing does
 };
 
-// One per delegate and process. Calls that may not overlap run in the order of their priorities, and those of one
-// priority in the order of arrival; a call that so many later ones have overtaken is before all of them. No call waits
-// for one that it may overlap. [any-thread]
+// One per delegate and process. Calls that may not overlap go in the order of their turns (base/turn.hpp); no call
+// waits for one that it may overlap. [any-thread]
 class ConcurrencyLimiter {
  public:
-  static constexpr uint32_t kMostOvertakes = 16;
-
   // A call: it waits in the constructor and leaves in the destructor. One without an executable is a load-time call.
   class Pass {
    public:
@@ -47,9 +45,8 @@ class ConcurrencyLimiter {
     const void* const instance_;
     const void* const executable_;
     const RunRules rules_;
-    const int32_t priority_;
+    Turn turn_;
     bool has_turn_ = false;
-    uint32_t overtakes_ = 0;                     // by later calls
     Pass *before_ = nullptr, *after_ = nullptr;  // in the order of arrival
   };
 
@@ -60,12 +57,12 @@ class ConcurrencyLimiter {
 
  private:
   static bool MayOverlap(const Pass& a, const Pass& b);
-  static bool Precedes(const Pass& earlier, const Pass& later);
-  static bool MustWait(const Pass& pass);
+  bool MustWait(const Pass& pass) const;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Pass* last_ = nullptr;  // waiting or running
+  uint64_t passes_ = 0;   // so far
 };
 
 }  // namespace deputy::host

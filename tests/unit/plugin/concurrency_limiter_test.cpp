@@ -150,7 +150,7 @@ TEST_F(BusyDevice, TheLargestPriorityGoesFirstAndThenTheFirstToCome) {
 }
 
 TEST_F(BusyDevice, ARunThatManyHaveOvertakenGoesBeforeThem) {
-  constexpr int kMost = static_cast<int>(ConcurrencyLimiter::kMostOvertakes);
+  constexpr int kMost = static_cast<int>(Turn::kMostOvertakes);
   Enter(0, {0});
   for (int number = 1; number <= kMost + 2; ++number) Enter(number, {1});
   Release();

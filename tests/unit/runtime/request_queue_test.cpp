@@ -138,7 +138,7 @@ TEST_F(RequestQueueTest, TheLargestPriorityBeginsFirstWhereResultsComeAsTheyEnd)
 }
 
 TEST_F(RequestQueueTest, ARequestThatManyHaveOvertakenBeginsBeforeThem) {
-  constexpr uint64_t kMost = RequestQueue::kMostOvertakes;
+  constexpr uint64_t kMost = Turn::kMostOvertakes;
   Start(1, kMost + 4, ResultOrder::kAsTheyEnd);
   ASSERT_TRUE(Submit().ok());
   ASSERT_TRUE(Runs(1));
