@@ -119,6 +119,47 @@ class Profile(Inside):
         self.deputy("profile", self.scratch / "absent.onnx", status=3)
 
 
+class Overlap(Inside):
+    """A chain on each of two devices in real time, and a node that reads both."""
+
+    def setUp(self):
+        super().setUp()
+        devices = ", ".join(f"{{name: npu{i}, delegate: sim_npu, device: sim-{i}, options: {{realtime: true}}}}" for i in (0, 1))
+        self.config = self.write_config(f"delegates: [{devices}]\nplacement: {{rules: [{{ops: [Tanh], to: npu1}}]}}\n")
+        nodes = []
+        for side, op in (("left", "Sigmoid"), ("right", "Tanh")):
+            names = ["x", *(f"{side}{i}" for i in range(200))]
+            nodes += [onnx_bytes.node(op, [read], [made], made) for read, made in zip(names, names[1:])]
+        self.model(nodes + [onnx_bytes.node("Add", ["left199", "right199"], ["y"], "join")])
+
+    def run_model(self, command, *arguments):
+        return self.deputy(command, self.scratch / "model.onnx", "--config", self.config, *arguments).stdout
+
+    def test_PartitionsThatMayOverlapAreMarked(self):
+        partitions = json.loads(self.run_model("partition", "--json"))["partitions"]
+        self.assertEqual({(partition["delegate"], len(partition["nodes"]), partition["overlaps"]) for partition in partitions},
+                         {("npu0", 200, True), ("npu1", 200, True), ("npu0", 1, False)})  # fmt: skip
+        self.assertIn("npu0: 1 partition may run beside those of other delegates", self.run_model("partition"))
+
+    def test_TheOverlapOfStepsIsSubtractedAndItsRowsOfATraceAreApart(self):
+        trace = self.scratch / "trace.json"
+        for _ in range(20):  # a busy machine may begin one step late
+            profile = json.loads(self.run_model("profile", "--json", "--trace", trace))
+            outside = profile["before_ns"] + profile["between_ns"] + profile["after_ns"]
+            for part in ("steps", "operators"):
+                self.assertEqual(outside + sum(row["time_ns"] for row in profile[part]),
+                                 profile["time_ns"] + profile["overlap_ns"], part)  # fmt: skip
+            if profile["overlap_ns"]:
+                break
+        self.assertGreater(profile["overlap_ns"], 0)
+        ends = {}
+        for event in json.loads(trace.read_text())["traceEvents"]:
+            if event.get("cat") == "step":
+                self.assertGreaterEqual(event["ts"] + 0.001, ends.get(event["tid"], 0))
+                ends[event["tid"]] = event["ts"] + event["dur"]
+        self.assertEqual(len(ends), 2)
+
+
 class Dump(Inside):
     def dump(self, what, *arguments, model=None):
         config = self.write_config(NPU + f"debug: {{dump: {what}, dump_dir: ./dumped}}\n")

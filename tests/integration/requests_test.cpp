@@ -241,6 +241,18 @@ TEST_F(RequestsTest, WithoutACallbackOrASessionTheyAreRefused) {
   session_->CancelRequest(99);
 }
 
+TEST_F(RequestsTest, ACallbackMayComputeWhereNoOtherRequestIsInFlight) {
+  const auto promise = std::make_shared<std::promise<PredictResult>>();
+  std::future<PredictResult> result = promise->get_future();
+  const auto compute = [this, promise](PredictResult&&) {
+    PredictResult computed;
+    computed.status = session_->Predict(Input(3), &computed.outputs);
+    promise->set_value(std::move(computed));
+  };
+  ASSERT_TRUE(session_->PredictAsync(Input(1), compute).ok());
+  ExpectAnswer(result.get(), 3);
+}
+
 TEST_F(RequestsTest, SetInFlightFromACallbackIsRefused) {
   const auto promise = std::make_shared<std::promise<Status>>();
   std::future<Status> refused = promise->get_future();
