@@ -34,16 +34,25 @@ inline std::optional<int64_t> CheckedPositiveProduct(std::span<const int64_t> di
   return product;
 }
 
-// Number of elements; empty for a negative extent or more than kMostElements. Zero extents do not hide the others:
+// Number of elements; false for a negative extent or more than kMostElements. Zero extents do not hide the others:
 // {0, 2^30, 2^30} is refused, since a kernel may multiply the extents around the zero.
-inline std::optional<int64_t> CheckedElementCount(std::span<const int64_t> dims) {
+inline bool CountElements(std::span<const int64_t> dims, int64_t* count) {
   bool zero = false;
+  int64_t product = 1;
   for (const int64_t dim : dims) {
-    if (dim < 0) return std::nullopt;
+    if (dim < 0) return false;
     zero = zero || dim == 0;
+    if (dim > 0 && (__builtin_mul_overflow(product, dim, &product) || product > kMostElements)) return false;
   }
-  const std::optional<int64_t> product = CheckedPositiveProduct(dims);
-  return product && zero ? 0 : product;
+  *count = zero ? 0 : product;
+  return true;
+}
+
+// The same, empty where that is false.
+inline std::optional<int64_t> CheckedElementCount(std::span<const int64_t> dims) {
+  int64_t count;
+  if (!CountElements(dims, &count)) return std::nullopt;
+  return count;
 }
 
 }  // namespace deputy::host

@@ -33,6 +33,16 @@ struct BroadcastPlan {
   std::array<int64_t, kMaxBroadcastRank> dims;
   std::array<std::array<int64_t, kMaxBroadcastRank>, kOperands> strides;
 
+  BroadcastPlan() = default;
+  // Copies the axes that there are: all of the arrays would take longer than a small kernel.
+  BroadcastPlan(const BroadcastPlan& other) : rank(other.rank), count(other.count) {
+    for (size_t axis = 0; axis < rank; ++axis) {
+      dims[axis] = other.dims[axis];
+      for (size_t k = 0; k < kOperands; ++k) strides[k][axis] = other.strides[k][axis];
+    }
+  }
+  BroadcastPlan& operator=(const BroadcastPlan&) = delete;
+
   int64_t inner() const { return rank == 0 ? 1 : dims[rank - 1]; }
   int64_t inner_stride(size_t operand) const { return rank == 0 ? 0 : strides[operand][rank - 1]; }
   // True when the operand has the layout of the output.

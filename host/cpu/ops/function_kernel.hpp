@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <utility>
 
@@ -39,8 +38,8 @@ Result<size_t> ElementBytes(const ConstView& tensor);
 
 // As many bytes as the extents need.
 inline bool BytesFit(DType dtype, std::span<const int64_t> dims, uint64_t bytes) {
-  const std::optional<int64_t> count = CheckedElementCount(dims);
-  return count && BytesOf(dtype, static_cast<size_t>(*count)) == bytes;
+  int64_t count;
+  return CountElements(dims, &count) && BytesOf(dtype, static_cast<size_t>(count)) == bytes;
 }
 
 // The reason why a tensor failed its check. An unsupported element type is the model's fault, all others are errors of
