@@ -88,7 +88,7 @@ Status AddMeanVariance(Graph& graph, Node node, const pb::NodeProto& proto) {
 
 bool IsZipMap(const pb::NodeProto& node) { return node.domain() == kClassical && node.op_type() == "ZipMap"; }
 
-Status AddZipMap(Graph& graph, Node node) {
+Status AddZipMap(Graph& graph, Node node, int32_t opset) {
   if (node.inputs.size() != 1 || node.outputs.size() != 1 || node.inputs[0] == kNone || node.outputs[0] == kNone)
     return Error(StatusCode::kModel, "must have one input and one output");
   const size_t strings = node.primitive.GetStrings("classlabels_strings").size(),
@@ -104,8 +104,15 @@ Status AddZipMap(Graph& graph, Node node) {
   if (const int64_t columns = ColumnsOf(graph, node.inputs[0]); columns >= 0 && columns != labels)
     return Error(StatusCode::kModel, "the scores have {} columns, expected {}, one for each of the labels", columns,
                  labels);
-  node.primitive =
-      PrimitiveBuilder("", "Split", 11).Set("axis", int64_t{-1}).Set("split", std::vector<int64_t>{labels}).Finish();
+  // In the form of the model's operators: of two forms in one graph an export could name the version of one only.
+  if (opset < 13) {
+    node.primitive =
+        PrimitiveBuilder("", "Split", 11).Set("axis", int64_t{-1}).Set("split", std::vector<int64_t>{labels}).Finish();
+  } else {
+    DEPUTY_ASSIGN_OR_RETURN(Tensor sizes, Tensor::FromValues<int64_t>(DType::kInt64, {1}, {&labels, 1}));
+    node.inputs.push_back(graph.AddConstant(graph.values[node.outputs[0]].name + "/sizes", std::move(sizes)));
+    node.primitive = PrimitiveBuilder("", "Split", 13).Set("axis", int64_t{-1}).Finish();
+  }
   graph.nodes.push_back(std::move(node));
   return {};
 }

@@ -28,8 +28,9 @@ Status AddMeanVariance(Graph& graph, Node node, const pb::NodeProto& proto);
 
 // A ZipMap is read as a Split into one part: its tensor of scores, if that has a column for each label. AddZipMap fails
 // unless `node`, which has the attributes of ZipMap, has labels of one kind, as many as columns where these are known.
+// `opset`: of the domain ""; 0: it is not imported.
 bool IsZipMap(const pb::NodeProto& node);
-Status AddZipMap(Graph& graph, Node node);
+Status AddZipMap(Graph& graph, Node node, int32_t opset);
 
 // A metadata entry that says which output of a ZipMap is not what the model declares; nothing for other nodes.
 std::optional<std::string> NoteOn(const pb::NodeProto& node);

@@ -254,7 +254,10 @@ Status ModelReader::ReadNode(const Frame& frame, Scope& scope, const pb::NodePro
   DEPUTY_ASSIGN_OR_RETURN(const int32_t opset, frame.OpsetOf(domain));
   if (IsFormerMeanVariance(domain, proto.op_type(), opset))
     return AddMeanVariance(scope.graph(), std::move(node), proto);
-  if (IsZipMap(proto)) return AddZipMap(scope.graph(), std::move(node));
+  if (IsZipMap(proto)) {
+    const Result<int32_t> own = frame.OpsetOf("");
+    return AddZipMap(scope.graph(), std::move(node), own.ok() ? *own : 0);
+  }
   scope.graph().nodes.push_back(std::move(node));
   return {};
 }
