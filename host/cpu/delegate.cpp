@@ -9,6 +9,7 @@
 #include "base/memory_budget.hpp"
 #include "cpu/fusion.hpp"
 #include "cpu/kernel.hpp"
+#include "tensor/held_value.hpp"
 
 namespace deputy::host {
 
@@ -153,7 +154,7 @@ class CpuExecutable final : public Executable {
 // end.
 bool IsEmpty(const CpuKernel& kernel, std::span<deputy_tensor* const> outputs) {
   for (const deputy_tensor* output : outputs)
-    if (output != nullptr && (output->byte_size != 0 || output->layout == DEPUTY_LAYOUT_OPAQUE)) return false;
+    if (output != nullptr && (output->byte_size != 0 || IsHeld(*output))) return false;
   return !kernel.allocates_outputs();
 }
 

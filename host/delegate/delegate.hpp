@@ -18,6 +18,7 @@
 #include "deputy/abi/tensor.h"
 #include "graph/graph.hpp"
 #include "graph/inference.hpp"
+#include "memory/device_memory.hpp"
 #include "tensor/scratch.hpp"
 
 namespace deputy::host {
@@ -127,6 +128,12 @@ class OutputAllocator {
   }
 };
 
+// Where a context wants a tensor of its runs to be.
+struct MemoryWish {
+  bool on_device = false;                // in a buffer of its device; else dense in host memory, aligned to 64
+  size_t byte_size = 0, alignment = 64;  // of the buffer, at least those of the elements
+};
+
 class ExecutionContext {
  public:
   virtual ~ExecutionContext() = default;
@@ -142,6 +149,11 @@ class ExecutionContext {
   virtual Result<ResizeOutcome> Resize(std::span<const deputy_tensor* const>, std::span<const deputy_tensor* const>) {
     return Status(StatusCode::kNotSupported, "made for one set of shapes");
   }
+  // The memory in which wishes place tensors; null: there are none.
+  virtual std::shared_ptr<DeviceMemory> device_memory() const { return nullptr; }
+  // The wish for the index-th of the inputs, then outputs, for the shapes of the context. A run may bring each tensor
+  // in host memory nonetheless.
+  virtual MemoryWish WishOf([[maybe_unused]] size_t index, [[maybe_unused]] const deputy_tensor& tensor) { return {}; }
   // kNotSupported: there are no events.
   virtual Status SetProfiling(bool) { return Status(StatusCode::kNotSupported, "no profiling"); }
   // Appends the events of the runs since the last call, in the order in which they began.

@@ -26,7 +26,8 @@ struct Execution::BoundStep {
   std::unique_ptr<Execution> alternative;  // made when first needed
 };
 
-// Runs the delegate of a step. One that ran to its end may have ended too late. `scope` is that of args.cancellation.
+// Runs the delegate of a step, whose tensors are where it wants them. One that ran to its end may have ended too late.
+// `scope` is that of args.cancellation.
 Status RunContext(const Plan& plan, const Step& step, ExecutionContext& context, const RunArgs& args,
                   const CancellationScope& scope);
 

@@ -10,6 +10,7 @@
 #include "base/cancellation.hpp"
 #include "base/printable.hpp"
 #include "execute/bound_step.hpp"
+#include "execute/device_values.hpp"
 #include "execute/loop_execution.hpp"
 #include "execute/overlapped_run.hpp"
 #include "graph/graph.hpp"
@@ -189,7 +190,7 @@ class Execution::Allocator final : public OutputAllocator {
 };
 
 Status StoreValue(deputy_tensor* target, const deputy_tensor& source, OutputAllocator& allocator) {
-  if (target->layout == DEPUTY_LAYOUT_OPAQUE || source.layout == DEPUTY_LAYOUT_OPAQUE) {
+  if (IsHeld(*target) || IsHeld(source)) {
     DEPUTY_ASSIGN_OR_RETURN(ModelValue value, ValueOf(source));
     return allocator.Hold(target, std::move(value));
   }
@@ -231,7 +232,7 @@ Status Execution::Prepare() {
     if (slot.storage == StorageClass::kConstant)
       tensor.data = const_cast<void*>(plan_->graph->values[id].constant.data());
     if (!plan_->graph->values[id].type.is_tensor()) {
-      tensor.layout = DEPUTY_LAYOUT_OPAQUE;
+      tensor.memory = kHeldMemory;
       if (slot.storage == StorageClass::kHeld) tensor.data = allocator_->held(id);
     } else if (slot.storage == StorageClass::kBound) {
       Result<size_t> bytes = ByteSize(slot.dtype, slot.dims);
@@ -267,6 +268,7 @@ Status Execution::Prepare() {
     }
     steps_.push_back(std::move(bound));
   }
+  devices_ = DeviceValues::Make(*this);
   if (plan_->overlaps) overlapped_ = OverlappedRun::Make(*this);
   return {};
 }
@@ -319,6 +321,14 @@ Status Execution::Bind(ValueId value, const deputy_tensor& tensor) {
   return {};
 }
 
+std::optional<DevicePlace> Execution::PlaceOf(ValueId value, bool is_input) const {
+  return devices_ == nullptr ? std::nullopt : devices_->PlaceOf(value, is_input);
+}
+
+bool Execution::BindBuffer(ValueId value, bool is_input, const std::shared_ptr<DeviceBuffer>& buffer) {
+  return devices_ != nullptr && devices_->Bind(value, is_input, buffer);
+}
+
 // Where the run has failed.
 Status Execution::Placed(const Status& failure, const Step& step) const {
   Status status = Printable(failure, 1000);  // it may quote the model
@@ -330,6 +340,17 @@ Status Execution::Placed(const Status& failure, const Step& step) const {
 }
 
 Status Execution::Run(const CancellationToken& token, std::span<StepSpan> spans, StepObserver* observer) {
+  if (devices_ == nullptr) return RunOnce(token, spans, observer);
+  devices_->Begin();
+  for (;;) {
+    Status status = devices_->ReadyInputs();
+    if (status.ok()) status = RunOnce(token, spans, observer);
+    if (status.ok()) status = devices_->ReadyOutputs();
+    if (status.ok() || !devices_->TakeReplay()) return status;
+  }
+}
+
+Status Execution::RunOnce(const CancellationToken& token, std::span<StepSpan> spans, StepObserver* observer) {
   if (overlapped_ != nullptr && observer == nullptr) return overlapped_->Run(token, spans);
   const bool is_watched = !spans.empty() || observer != nullptr;
   uint64_t begin = is_watched ? NowNs() : 0;
@@ -342,6 +363,7 @@ Status Execution::Run(const CancellationToken& token, std::span<StepSpan> spans,
     if (is_watched) {
       if (!spans.empty())
         spans[step.index] = {begin, NowNs(), step.ran_elsewhere ? &step.alternative->plan() : nullptr};
+      if (observer != nullptr && devices_ != nullptr && status.ok()) status = devices_->OutputsToHost(step);
       if (observer != nullptr && status.ok()) status = observer->Ended(*this, step.index);
       begin = NowNs();
     }
@@ -352,18 +374,32 @@ Status Execution::Run(const CancellationToken& token, std::span<StepSpan> spans,
 }
 
 RunArgs Execution::ArgsOf(BoundStep& step, Scratch& scratch, const CancellationToken& token) {
-  return {step.inputs, step.outputs, allocator_.get(), &scratch, &token, hints_};
+  if (devices_ == nullptr) return {step.inputs, step.outputs, allocator_.get(), &scratch, &token, hints_};
+  return {devices_->inputs(step), devices_->outputs(step), allocator_.get(), &scratch, &token, hints_};
 }
 
 Status Execution::RunStep(BoundStep& step, const CancellationToken& token, const CancellationScope& scope) {
   step.ran_elsewhere = false;
   if (step.health != nullptr) {
-    if (!step.health->OwnerRuns()) return RunAlternative(step, Status(), token);
+    if (!DelegateRuns(step)) return RunAlternative(step, Status(), token);
   } else if (step.context == nullptr) {
     DEPUTY_RETURN_IF_ERROR(RunRegions(step, token));
     return token.Check();
   }
   return RunOwn(step, token, scope);
+}
+
+bool Execution::DelegateRuns(const BoundStep& step) const {
+  return step.health->OwnerRuns() && (devices_ == nullptr || !devices_->Avoids(step));
+}
+
+Status Execution::RunDelegate(BoundStep& step, const RunArgs& args, const CancellationScope& scope) {
+  if (devices_ == nullptr) return RunContext(*plan_, *step.step, *step.context, args, scope);
+  Status status = devices_->Upload(step);
+  if (status.ok()) status = RunContext(*plan_, *step.step, *step.context, args, scope);
+  if (status.ok()) status = devices_->Finish(step);
+  if (status.code() == StatusCode::kDeviceLost) devices_->Lose(step, status);
+  return status;
 }
 
 Status Execution::RunOwn(BoundStep& step, const CancellationToken& token, const CancellationScope& scope) {
@@ -373,7 +409,7 @@ Status Execution::RunOwn(BoundStep& step, const CancellationToken& token, const 
   const RunArgs args = ArgsOf(step, scratch_, token);
   if (step.health != nullptr && step.context != nullptr && step.health->IsToVerify(step.runs++))
     return RunVerified(step, args, scope);
-  Status status = step.context == nullptr ? step.broken : RunContext(*plan_, *step.step, *step.context, args, scope);
+  Status status = step.context == nullptr ? step.broken : RunDelegate(step, args, scope);
   if (step.health == nullptr) return status;
   if (!status.ok()) return AnswerFailure(step, status, args, scope);
   step.health->Succeeded();
@@ -387,7 +423,7 @@ Status Execution::AnswerFailure(BoundStep& step, const Status& failure, const Ru
   Status status = failure;
   if (step.context != nullptr && step.context->was_lost_before()) {
     status = CreateContext(step);
-    if (status.ok()) status = RunContext(*plan_, *step.step, *step.context, args, scope);
+    if (status.ok()) status = RunDelegate(step, args, scope);
     if (status.ok()) {
       step.health->Succeeded();
       return {};
@@ -406,6 +442,9 @@ Status Execution::RunVerified(BoundStep& step, const RunArgs& args, const Cancel
   std::vector<deputy_tensor> tensors;
   std::vector<const deputy_tensor*> before;
   tensors.reserve(step.inputs.size());
+  if (devices_ != nullptr)
+    if (const Status status = devices_->InputsToHost(step); !status.ok())
+      return AnswerFailure(step, status, args, scope);
   for (const deputy_tensor* input : step.inputs) {
     before.push_back(nullptr);
     if (input == nullptr) continue;
@@ -416,16 +455,23 @@ Status Execution::RunVerified(BoundStep& step, const RunArgs& args, const Cancel
     before.back() = &tensors.back();
     copies.push_back(std::move(copy));
   }
-  const Status status = RunContext(*plan_, *step.step, *step.context, args, scope);
+  Status status = RunDelegate(step, args, scope);
+  if (status.ok() && devices_ != nullptr) status = devices_->OutputsToHost(step);
   if (!status.ok()) return AnswerFailure(step, status, args, scope);
   step.health->Succeeded();
   DEPUTY_RETURN_IF_ERROR(
       fallback_->Verify({*plan_, *step.step, before, step.inputs, step.outputs, *allocator_}, *args.cancellation));
+  if (devices_ != nullptr) devices_->WroteOnHost(step);  // what was wrong is replaced
   return args.cancellation->Check();
 }
 
 // The inputs of the step are unchanged: no output is an alias of them until it has succeeded.
-Status Execution::RunAlternative(BoundStep& step, const Status& why, const CancellationToken& token) {
+Status Execution::RunAlternative(BoundStep& step, const Status& failure, const CancellationToken& token) {
+  Status why = failure;
+  if (devices_ != nullptr) {
+    DEPUTY_RETURN_IF_ERROR(devices_->InputsToHost(step));
+    if (const Status loss = devices_->TakeLoss(step); why.ok()) why = loss;
+  }
   if (step.alternative == nullptr) {
     Result<std::unique_ptr<Execution>> made = fallback_->CreateAlternative(*plan_, *step.step, why, memory_);
     if (!made.ok()) return std::move(made).status();
@@ -439,6 +485,7 @@ Status Execution::RunAlternative(BoundStep& step, const Status& why, const Cance
     if (input != nullptr) DEPUTY_RETURN_IF_ERROR(other.Bind(other.plan().graph->captured[captured++], *input));
   Status status = other.Run(token);
   if (status.ok()) status = TakeOutputs(step, other);
+  if (devices_ != nullptr) devices_->WroteOnHost(step);
   if (status.ok()) status = token.Check();  // a copy may be incomplete
   if (!why.ok()) fallback_->Report(*plan_, *step.step, why, status);
   return status;
@@ -454,6 +501,7 @@ Status Execution::TakeOutputs(BoundStep& step, const Execution& from) {
 
 void Execution::SetProfiling(bool on) {
   profiling_ = on;
+  if (devices_ != nullptr) devices_->ForgetCounts();
   // A delegate without events has none; the time of its steps is still taken.
   for (BoundStep& step : steps_)
     if (step.context != nullptr) (void)step.context->SetProfiling(on);
@@ -461,6 +509,23 @@ void Execution::SetProfiling(bool on) {
     for (const std::unique_ptr<Execution>& branch : step.branches) branch->SetProfiling(on);
     if (step.alternative != nullptr) step.alternative->SetProfiling(on);
   }
+}
+
+CopyCounts Execution::TakeCopies(size_t index) {
+  CopyCounts copies = devices_ == nullptr ? CopyCounts() : devices_->TakeCopies(index);
+  const auto add = [&](Execution& other) {
+    for (const BoundStep& step : other.steps_) {
+      const CopyCounts more = other.TakeCopies(step.index);
+      copies.count += more.count;
+      copies.bytes += more.bytes;
+    }
+  };
+  const auto step = std::lower_bound(steps_.begin(), steps_.end(), index,
+                                     [](const BoundStep& one, size_t wanted) { return one.index < wanted; });
+  if (step == steps_.end() || step->index != index) return copies;
+  for (const std::unique_ptr<Execution>& branch : step->branches) add(*branch);
+  if (step->alternative != nullptr) add(*step->alternative);
+  return copies;
 }
 
 void Execution::SetHints(const RunHints& hints) {

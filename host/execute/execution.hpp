@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,6 +34,17 @@ struct StepSpan {
   uint64_t begin_ns = 0, end_ns = 0;
   const Plan* alternative = nullptr;  // that ran it in place of its delegate; null: the delegate did
   uint64_t ns() const { return end_ns - begin_ns; }
+};
+
+// Copies of values between host memory and memories of devices that the host makes.
+struct CopyCounts {
+  uint64_t count = 0, bytes = 0;
+};
+
+// A memory, and what a value needs there.
+struct DevicePlace {
+  std::shared_ptr<DeviceMemory> memory;
+  size_t byte_size = 0, alignment = 0;
 };
 
 // Sees a run step by step.
@@ -93,6 +105,13 @@ class Execution {
   // The same for an input whose extents the plan does not fix (a capture). kModel if the plan has another type for it.
   Status Bind(ValueId value, const deputy_tensor& tensor);
 
+  // Where a delegate wants an input or output of the graph; none: in host memory.
+  std::optional<DevicePlace> PlaceOf(ValueId value, bool is_input) const;
+  // Keeps an input or output of the graph in this buffer from the next run on, in place of the memory that Bind gave
+  // it, which is still needed for failures and for readers on the host; null: no longer. False: no delegate that
+  // touches it can use the buffer.
+  bool BindBuffer(ValueId value, bool is_input, const std::shared_ptr<DeviceBuffer>& buffer);
+
   // Runs all steps. `stop` is checked before the first step and after each one, so that a run which ends late is never
   // reported as one in time. On an error, such as that of `stop`, the outputs are undefined; the next Run starts from
   // the beginning. `spans`, when given, has one entry per step and receives the time of each. `observer` may be null;
@@ -106,11 +125,15 @@ class Execution {
   // Appends the events since the last call, step by step.
   void TakeEvents(std::vector<PlanEvent>& into);
 
+  // Of a step, its regions and alternative included, since the last call or SetProfiling.
+  CopyCounts TakeCopies(size_t step);
+
   // A value after Run: dtype, extents, bytes; or the result of HeldValue.
   const deputy_tensor& tensor(ValueId value) const { return tensors_[value]; }
 
  private:
   class Allocator;
+  class DeviceValues;
   class OverlappedRun;
   struct BoundStep;
 
@@ -120,10 +143,16 @@ class Execution {
   Status CreateContext(BoundStep& step) const;
   Status Placed(const Status& failure, const Step& step) const;
   RunArgs ArgsOf(BoundStep& step, Scratch& scratch, const CancellationToken& token);
+  Status RunOnce(const CancellationToken& token, std::span<StepSpan> spans, StepObserver* observer);
   Status RunStep(BoundStep& step, const CancellationToken& token, const CancellationScope& scope);
+  // Whether the delegate of a step that others could run is to run it.
+  bool DelegateRuns(const BoundStep& step) const;
+  // Runs the delegate of the step, with copies to and from its device.
+  Status RunDelegate(BoundStep& step, const RunArgs& args, const CancellationScope& scope);
   // The delegate is to run the step.
   Status RunOwn(BoundStep& step, const CancellationToken& token, const CancellationScope& scope);
-  Status RunAlternative(BoundStep& step, const Status& why, const CancellationToken& token);
+  // `failure`: that it answers; OK: an earlier one.
+  Status RunAlternative(BoundStep& step, const Status& failure, const CancellationToken& token);
   Status AnswerFailure(BoundStep& step, const Status& failure, const RunArgs& args, const CancellationScope& scope);
   Status RunVerified(BoundStep& step, const RunArgs& args, const CancellationScope& scope);
   Status TakeOutputs(BoundStep& step, const Execution& from);
@@ -143,6 +172,7 @@ class Execution {
   std::vector<const deputy_tensor*> step_inputs_;  // of all steps, one after the other
   std::vector<deputy_tensor*> step_outputs_;
   std::vector<BoundStep> steps_;
+  std::unique_ptr<DeviceValues> devices_;      // null: all values are in host memory
   std::unique_ptr<OverlappedRun> overlapped_;  // null: the steps run one after another
 };
 

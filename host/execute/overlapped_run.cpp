@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "execute/device_values.hpp"
 
 namespace deputy::host {
 
@@ -61,7 +62,7 @@ bool Execution::OverlappedRun::RunBeside(uint32_t lane, uint32_t index) {
   if (token.Due()) return false;
   step.ran_elsewhere = false;
   turn.rest = Rest::kAlternative;
-  if (step.health != nullptr && !step.health->OwnerRuns()) return false;
+  if (step.health != nullptr && !execution_.DelegateRuns(step)) return false;
   turn.rest = Rest::kOwnRun;
   if (step.context == nullptr || (step.health != nullptr && step.health->IsToVerify(step.runs))) return false;
   ++step.runs;
@@ -69,8 +70,7 @@ bool Execution::OverlappedRun::RunBeside(uint32_t lane, uint32_t index) {
   const uint64_t begin_ns = spans_.empty() ? 0 : NowNs();
   Status status;
   try {
-    status = RunContext(execution_.plan(), *step.step, *step.context,
-                        execution_.ArgsOf(step, lanes_[lane]->scratch, token), scope);
+    status = execution_.RunDelegate(step, execution_.ArgsOf(step, lanes_[lane]->scratch, token), scope);
   } catch (const std::bad_alloc&) {
     status = Status(StatusCode::kResourceExhausted, "no memory for a step of the run");
   }

@@ -76,6 +76,9 @@ std::vector<RunEvent> EventsOfRun(Execution& execution, const Engine& engine, st
     event.end_ns = spans[step].end_ns;
     event.is_step = true;
     traffic.Count(plan.steps[step], event);
+    const CopyCounts copies = execution.TakeCopies(step);
+    event.copies = copies.count;
+    event.bytes_copied = copies.bytes;
     events.push_back(std::move(event));
     // Events are ordered by step; those of a region's plans belong to the step that runs the region.
     for (; next < taken.size() && taken[next].root_step == step; ++next) add(taken[next]);

@@ -178,6 +178,7 @@ Status Session::State::Predict(const std::vector<Tensor>& wanted, std::vector<Te
         .Advise("use PredictValues");
   inputs.resize(wanted.size());
   for (size_t i = 0; i < wanted.size(); ++i) inputs[i] = {&wanted[i], nullptr};
+  if (has_buffers) return PredictWithBuffers(wanted, outputs);
   DEPUTY_RETURN_IF_ERROR(Run(outputs));
   return Finish();
 }
@@ -191,6 +192,7 @@ Status Session::State::Run(std::vector<Tensor>& outputs) {
   DEPUTY_RETURN_IF_ERROR(BindInputs());
   DEPUTY_RETURN_IF_ERROR(binding.Bind(inputs, outputs, *execution).At(model->name));
   states.Bind(*execution);
+  if (has_buffers) DEPUTY_RETURN_IF_ERROR(UseBuffers());
   if (profiling) busy_ns = BusyTimes();
   events.clear();
   const auto watched = times_steps() ? std::span<host::StepSpan>(spans) : std::span<host::StepSpan>();
@@ -198,6 +200,7 @@ Status Session::State::Run(std::vector<Tensor>& outputs) {
   if (!status.ok()) {
     std::vector<host::PlanEvent> of_the_failed_run;
     execution->TakeEvents(of_the_failed_run);
+    for (size_t step = 0; step < spans.size(); ++step) (void)execution->TakeCopies(step);
     return WithLimit(std::move(status)).At(model->name);
   }
   DEPUTY_RETURN_IF_ERROR(binding.CheckCopies(*execution, budget.get()).At(model->name));
@@ -349,6 +352,8 @@ Status Session::PredictValues(const std::vector<ModelValue>& inputs, std::vector
   if (outputs == &inputs) return Error(StatusCode::kInvalidArgument, "inputs and outputs must not be the same vector");
   const Use use(state_->in_use);
   DEPUTY_RETURN_IF_ERROR(use.status());
+  if (state_->has_buffers)
+    return Error(StatusCode::kFailedPrecondition, "buffers are bound: use Predict").At(state_->model->name);
   const std::vector<TensorInfo>& infos = state_->model->inputs;
   const Tensor none;
   state_->inputs.resize(inputs.size());

@@ -49,7 +49,7 @@ void Session::State::SetRunPriority(int32_t wanted) {
 Status Session::State::MakeRequests() {
   std::vector<std::unique_ptr<host::RequestRunner>> runners;
   runners.push_back(std::make_unique<Runner>(*this));
-  const size_t most_runs = states.any() ? 1 : most_requests;
+  const size_t most_runs = states.any() || has_buffers ? 1 : most_requests;
   while (beside.size() + 1 < most_runs) {
     DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<State> made, Make(model));
     made->SetHints(hints);
@@ -77,6 +77,16 @@ void Session::State::StopRequests(const std::function<void()>& change) {
     stopped = std::move(requests);
     if (stopped != nullptr) last_request = stopped->last_number();
   }
+}
+
+Status Session::State::ChangeRequests(const char* function, const std::function<void()>& change) {
+  {
+    const std::lock_guard lock(requests_mutex);
+    if (requests != nullptr && requests->calls_back())
+      return Error(StatusCode::kFailedPrecondition, "{} was called from a callback", function);
+  }
+  StopRequests(change);
+  return {};
 }
 
 Result<uint64_t> Session::PredictAsync(std::vector<Tensor>&& inputs, PredictCallback done, RequestOptions&& options) {
@@ -114,16 +124,10 @@ Status Session::SetInFlight(size_t most, ResultOrder order) {
     return Error(StatusCode::kInvalidArgument, "{} requests in flight, expected 1 to {}", most, kMost);
   const Use use(state_->in_use);
   DEPUTY_RETURN_IF_ERROR(use.status());
-  {
-    const std::lock_guard lock(state_->requests_mutex);
-    if (state_->requests != nullptr && state_->requests->calls_back())
-      return Error(StatusCode::kFailedPrecondition, "SetInFlight was called from a callback");
-  }
-  state_->StopRequests([&] {
+  return state_->ChangeRequests("SetInFlight", [&] {
     state_->most_requests = most;
     state_->order = order;
   });
-  return {};
 }
 
 void Session::CancelRequest(uint64_t request) {

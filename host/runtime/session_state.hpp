@@ -13,6 +13,7 @@
 #include "base/process_fork.hpp"
 #include "deputy/model.hpp"
 #include "execute/execution.hpp"
+#include "runtime/buffer_state.hpp"
 #include "runtime/dump.hpp"
 #include "runtime/held_states.hpp"
 #include "runtime/model_state.hpp"
@@ -35,6 +36,9 @@ struct Session::State {
   std::vector<host::ValueView> inputs;                      // of the current run
   std::vector<Tensor> staging;                              // aligned copies of misaligned inputs
   host::OutputBinding binding;
+  std::vector<BoundBuffer> bound_inputs, bound_outputs;  // per input and output of the model; empty until one is bound
+  bool has_buffers = false;                              // one is bound
+  std::vector<BufferUse> buffer_uses;                    // of the current run
   host::HeldStates states;
   RunStatistics statistics;
   bool profiling = false, wants_events = false;
@@ -71,9 +75,23 @@ struct Session::State {
   Status MakeRequests();
   // Changes the settings of requests and ends all of them. Not from a callback.
   void StopRequests(const std::function<void()>& change);
+  // The same for a call of this function, kFailedPrecondition in a callback.
+  Status ChangeRequests(const char* function, const std::function<void()>& change);
   // From the current call or request on; zero: no limit.
   std::chrono::nanoseconds Limit() const;
   Status Predict(const std::vector<Tensor>& wanted, std::vector<Tensor>& outputs);
+  // The same with buffers in the place of some of both.
+  Status PredictWithBuffers(const std::vector<Tensor>& wanted, std::vector<Tensor>& outputs);
+  Status RunWithBuffers(const std::vector<Tensor>& wanted, std::vector<Tensor>& outputs);
+  // Shows the bound buffers to the execution, before a run, and copies those inputs that it cannot use.
+  Status UseBuffers();
+  // Counts and makes a copy of a bound buffer.
+  template <class Copy>
+  Status CopyBound(Copy&& copy);
+  Result<Buffer> MakeBuffer(size_t i, bool is_input);
+  Status BindBuffer(size_t i, bool is_input, std::shared_ptr<Buffer::State> buffer);
+  // Ends the use of a buffer by the execution.
+  void Detach(size_t i, bool is_input);
   // Computes the outputs for `inputs`; those that are not tensors are taken by TakeValues.
   Status Run(std::vector<Tensor>& outputs);
   // The run whose tensors are dumped.

@@ -6,6 +6,7 @@
 #include "base/memory_budget.hpp"
 #include "base/printable.hpp"
 #include "graph/graph.hpp"
+#include "tensor/held_value.hpp"
 
 namespace deputy::host {
 namespace {
@@ -195,7 +196,7 @@ Status OutputBinding::CheckCopies(const Execution& execution, MemoryBudget* budg
   Status status;
   for (const size_t i : copied_) {
     const deputy_tensor& from = execution.tensor(plan.graph->outputs[i]);
-    if (from.layout == DEPUTY_LAYOUT_OPAQUE) continue;
+    if (IsHeld(from)) continue;
     const size_t bytes = static_cast<size_t>(from.byte_size);
     if (!budget->Take(bytes)) {
       status = OutputExceeds(plan, i, bytes, *budget);
@@ -215,7 +216,7 @@ Status OutputBinding::Copy(std::span<const ValueView> inputs, std::vector<Tensor
   const auto result = [&](size_t i) -> const deputy_tensor& { return execution.tensor(graph.outputs[i]); };
   after_.Clear();
   for (const size_t i : copied_) {
-    if (result(i).layout == DEPUTY_LAYOUT_OPAQUE) continue;
+    if (IsHeld(result(i))) continue;
     DEPUTY_RETURN_IF_ERROR(
         FitOutput(plan, i, outputs[i], static_cast<DType>(result(i).dtype), {result(i).dims, result(i).rank}));
     after_.AddWritten(outputs[i]);
@@ -225,7 +226,7 @@ Status OutputBinding::Copy(std::span<const ValueView> inputs, std::vector<Tensor
   const bool disjoint = after_.Disjoint();
   for (const size_t i : copied_) {
     const deputy_tensor& from = result(i);
-    if (from.layout == DEPUTY_LAYOUT_OPAQUE) continue;
+    if (IsHeld(from)) continue;
     if (!disjoint) {
       // An output that is also an input may have been bound to the caller's tensor.
       if (OverlapsAny(outputs[i], inputs)) {

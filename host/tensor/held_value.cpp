@@ -7,7 +7,7 @@
 namespace deputy::host {
 
 Result<Tensor> CopyOf(const deputy_tensor& tensor) {
-  if (tensor.layout != DEPUTY_LAYOUT_DENSE)
+  if (tensor.layout != DEPUTY_LAYOUT_DENSE || tensor.memory != DEPUTY_MEMORY_HOST)
     return Error(StatusCode::kInternal, "expected a dense tensor, got a value of another kind");
   DEPUTY_ASSIGN_OR_RETURN(
       Tensor copy, Tensor::Allocate(static_cast<DType>(tensor.dtype), Shape(tensor.dims, tensor.dims + tensor.rank)));

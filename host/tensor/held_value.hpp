@@ -1,5 +1,6 @@
-// How a value that is not a tensor passes between the steps of a plan: as a tensor of opaque layout whose data is the
-// ModelValue. Only the host makes and reads such tensors; plugins never see one.
+// How a value that is not a tensor passes between the steps of a plan: as a tensor whose memory is of a kind that the
+// ABI does not have, and whose data is the ModelValue. Only the host makes and reads such tensors; plugins never see
+// one.
 #pragma once
 
 #include "base/status.hpp"
@@ -8,9 +9,12 @@
 
 namespace deputy::host {
 
+inline constexpr deputy_memory_kind kHeldMemory = UINT32_MAX;
+inline bool IsHeld(const deputy_tensor& tensor) { return tensor.memory == kHeldMemory; }
+
 // The value that such a tensor holds; null for a plain tensor.
 inline const ModelValue* HeldValue(const deputy_tensor& tensor) {
-  return tensor.layout == DEPUTY_LAYOUT_OPAQUE ? static_cast<const ModelValue*>(tensor.data) : nullptr;
+  return IsHeld(tensor) ? static_cast<const ModelValue*>(tensor.data) : nullptr;
 }
 
 // A copy of the elements of a plain tensor.

@@ -106,8 +106,12 @@ void Clock::Request(const deputy::sdk::FrequencyWish& wish) {
   vote_.swap(vote);
 }
 
-void Clock::Spend(uint64_t cycles, uint64_t hz) {
+void Clock::SpendOnCopy(uint64_t cycles, uint64_t hz) {
   cycles_[(hz - kLowestHz) / kStepHz].fetch_add(cycles, std::memory_order_relaxed);
+}
+
+void Clock::Spend(uint64_t cycles, uint64_t hz) {
+  SpendOnCopy(cycles, hz);
   runs_.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -113,6 +113,8 @@ class Clock {
   // Records the cycles of a finished run at this frequency. [any-thread]
   void Spend(uint64_t cycles, uint64_t hz);
   void Spend(uint64_t cycles) { Spend(cycles, hz()); }
+  // The same for a copy that is no part of a run. [any-thread]
+  void SpendOnCopy(uint64_t cycles, uint64_t hz);
   // The device's time of all runs: its own clock, which does not advance between them. [any-thread]
   uint64_t busy_ns() const;
   // [any-thread]

@@ -18,7 +18,7 @@ class SimNpu final : public PartitionDelegate {
  public:
   static constexpr uint32_t kFlags = DEPUTY_DELEGATE_SIMULATED;
 
-  static constexpr uint32_t kExtensions = kBlobs | kCompileOnly | kResizes | kProfiles | kDeviceClock;
+  static constexpr uint32_t kExtensions = kBlobs | kCompileOnly | kResizes | kProfiles | kDeviceClock | kMemory;
 
   static constexpr bool kReadsPrecision = true;
 
@@ -93,6 +93,14 @@ class SimNpu final : public PartitionDelegate {
   Result<std::unique_ptr<Executable>> Restore(const PartitionView& partition, Blob blob) override {
     DEPUTY_SDK_ASSIGN_OR_RETURN(auto program, sim_npu::Program::Restore(partition, blob, host(), device_));
     return program;
+  }
+
+  Result<uint64_t> AllocateBuffer(const BufferRequest& request) override {
+    return device_->memory->Allocate(static_cast<size_t>(request.byte_size), static_cast<size_t>(request.alignment));
+  }
+  void ReleaseBuffer(uint64_t handle) override { device_->memory->Release(handle); }
+  Status CopyBytes(const CopySide& from, const CopySide& to, uint64_t bytes) override {
+    return device_->Copy(from, to, bytes);
   }
 
   Result<DeviceState> device_state() const override {

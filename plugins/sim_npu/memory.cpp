@@ -38,6 +38,35 @@ size_t DeviceMemory::used() const {
   return used_;
 }
 
+Result<uint64_t> DeviceMemory::Allocate(size_t bytes, size_t alignment) {
+  Result<std::unique_ptr<Block>> block = Reserve(bytes);
+  if (!block.ok()) return Status(Code::kOutOfMemory, block.status().message());
+  Buffer buffer;
+  buffer.block = std::move(block).value();
+  buffer.storage = std::make_unique<unsigned char[]>(bytes + alignment);
+  const size_t past = reinterpret_cast<uintptr_t>(buffer.storage.get()) % alignment;
+  buffer.first = buffer.storage.get() + (past == 0 ? 0 : alignment - past);
+  buffer.bytes = bytes;
+  const std::lock_guard<std::mutex> lock(buffers_mutex_);
+  buffers_.emplace(++newest_, std::move(buffer));
+  return newest_;
+}
+
+void DeviceMemory::Release(uint64_t handle) {
+  const std::lock_guard<std::mutex> lock(buffers_mutex_);
+  buffers_.erase(handle);
+}
+
+Result<void*> DeviceMemory::Find(uint64_t handle, uint64_t offset, uint64_t bytes) const {
+  const std::lock_guard<std::mutex> lock(buffers_mutex_);
+  const auto found = buffers_.find(handle);
+  if (found == buffers_.end()) return Status(Code::kInvalidArgument, "there is no buffer " + std::to_string(handle));
+  if (offset > found->second.bytes || bytes > found->second.bytes - offset)
+    return Status(Code::kInvalidArgument, "buffer " + std::to_string(handle) + " ends before byte " +
+                                              std::to_string(offset) + " + " + std::to_string(bytes));
+  return static_cast<void*>(found->second.first + offset);
+}
+
 namespace {
 
 // In the order of time, each in the smallest free range that holds it: in a time that grows little faster than their

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "deputy/sdk/sdk.hpp"
@@ -36,11 +37,27 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   size_t used() const;
   size_t budget() const { return budget_; }
 
+  // A buffer for the host's tensors; OUT_OF_MEMORY when the budget does not hold it. Names are never used again.
+  deputy::sdk::Result<uint64_t> Allocate(size_t bytes, size_t alignment);
+  void Release(uint64_t handle);
+  // Where the simulation has bytes of a buffer, until its release; INVALID_ARGUMENT outside of it.
+  deputy::sdk::Result<void*> Find(uint64_t handle, uint64_t offset, uint64_t bytes) const;
+
  private:
   friend class Block;
+  struct Buffer {
+    std::unique_ptr<Block> block;
+    std::unique_ptr<unsigned char[]> storage;
+    unsigned char* first = nullptr;  // aligned
+    size_t bytes = 0;
+  };
+
   const size_t budget_;
   mutable std::mutex mutex_;
   size_t used_ = 0;
+  mutable std::mutex buffers_mutex_;  // of the two below
+  std::unordered_map<uint64_t, Buffer> buffers_;
+  uint64_t newest_ = 0;
 };
 
 // A tensor's lifetime: from the step that writes it to the last step that reads it.

@@ -1,8 +1,10 @@
 #include "program.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <unordered_map>
 
 #include "fp16.hpp"
@@ -14,10 +16,12 @@ using deputy::sdk::BlobReader;
 using deputy::sdk::BlobWriter;
 using deputy::sdk::ClockKind;
 using deputy::sdk::Code;
+using deputy::sdk::CopySide;
 using deputy::sdk::DebugMap;
 using deputy::sdk::DType;
 using deputy::sdk::ExecutionContext;
 using deputy::sdk::Host;
+using deputy::sdk::MemoryWish;
 using deputy::sdk::NodeView;
 using deputy::sdk::PartitionView;
 using deputy::sdk::ProfileEvent;
@@ -51,6 +55,7 @@ class DeviceTurn {
 class Context final : public ExecutionContext {
  public:
   explicit Context(Program& program) : program_(program) {}
+  MemoryWish WishOf(size_t index) override { return {program_.Keeps(index), 0, 64}; }
   Status Execute(const RunArgs& run) override { return program_.Run(run, profiler() ? &spans_ : nullptr); }
   void Cancel() override { program_.Interrupt(); }
   Result<ResizeOutcome> Resize(const ResizeArgs& shapes) override { return program_.Resize(shapes); }
@@ -66,6 +71,26 @@ class Context final : public ExecutionContext {
 };
 
 }  // namespace
+
+Result<void*> Device::Locate(const TensorView& tensor, size_t bytes) const {
+  if (tensor.byte_size() != bytes) return Status(Code::kInvalidArgument, "a tensor does not have the compiled shape");
+  if (!tensor.is_on_device()) return tensor.data();
+  return memory->Find(tensor.handle(), tensor.offset(), bytes);
+}
+
+Status Device::Copy(const CopySide& from, const CopySide& to, uint64_t bytes) {
+  const auto locate = [&](const CopySide& side) -> Result<void*> {
+    if (side.data != nullptr) return side.data;
+    return memory->Find(side.handle, side.offset, bytes);
+  };
+  DEPUTY_SDK_ASSIGN_OR_RETURN(const void* const source, locate(from));
+  DEPUTY_SDK_ASSIGN_OR_RETURN(void* const target, locate(to));
+  std::memcpy(target, source, static_cast<size_t>(bytes));
+  const uint64_t hz = clock.hz(), cycles = bytes / kBytesPerCycle;
+  clock.SpendOnCopy(cycles, hz);
+  if (realtime) std::this_thread::sleep_for(std::chrono::nanoseconds(NanosecondsOf(cycles, hz)));
+  return {};
+}
 
 Result<std::unique_ptr<Program>> Program::Make(const PartitionView& partition, const Host& host,
                                                std::shared_ptr<Device> device) {
@@ -103,7 +128,6 @@ Status Program::Lower(const PartitionView& partition, Constants& constants) {
   };
   // Step 0 copies in; the step after the last one copies out.
   Work copies;
-  uint64_t bytes_out = 0;
   const auto value_at = [&](const ValueView& value, size_t step) {
     const size_t index = tensor(value, step);
     copies.bytes += tensors_[index].elements * kElementBytes;
@@ -141,11 +165,9 @@ Status Program::Lower(const PartitionView& partition, Constants& constants) {
   for (const ValueView& output : partition.outputs()) {
     if (tensor_of.count(output.id()) == 0) return foreign(output);
     outputs_.push_back(value_at(output, steps_.size() + 1));
-    bytes_out += tensors_[outputs_.back().tensor].elements * kElementBytes;
   }
+  layer_cycles_ = cycles_;
   cycles_ += CyclesOf(copies);
-  cycles_out_ = bytes_out / kBytesPerCycle;
-  cycles_in_ = CyclesOf(copies) - cycles_out_;
   return {};
 }
 
@@ -208,54 +230,73 @@ void Program::Report(const std::vector<Span>& spans, const Profiler& profiler) c
 
 void Program::Interrupt() { device_->hardware.queue().Interrupt(); }
 
+bool Program::Keeps(size_t index) const { return index >= inputs_.size() || inputs_[index].tensor != kNoTensor; }
+
+Status Program::Load(const RunArgs& run) {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].tensor == kNoTensor) continue;
+    DEPUTY_SDK_ASSIGN_OR_RETURN(const void* const from, device_->Locate(run.input(i), inputs_[i].bytes));
+    const Lifetime& tensor = tensors_[inputs_[i].tensor];
+    float* const to = arena_.data() + tensor.offset;
+    if (inputs_[i].dtype == DType::kFloat16)
+      ToFloat(static_cast<const uint16_t*>(from), to, tensor.elements);
+    else
+      std::memcpy(to, from, inputs_[i].bytes);
+  }
+  return {};
+}
+
+Status Program::Store(const RunArgs& run) const {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    DEPUTY_SDK_ASSIGN_OR_RETURN(void* const to, device_->Locate(run.output(i), outputs_[i].bytes));
+    const Lifetime& tensor = tensors_[outputs_[i].tensor];
+    const float* const from = arena_.data() + tensor.offset;
+    if (outputs_[i].dtype == DType::kFloat16)
+      ToHalf(from, static_cast<uint16_t*>(to), tensor.elements);
+    else
+      std::memcpy(to, from, outputs_[i].bytes);
+  }
+  return {};
+}
+
 Status Program::Run(const RunArgs& run, std::vector<Span>* spans) {
+  // What is in memory of the device is not transferred.
+  uint64_t bytes_in = 0, bytes_out = 0;
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    if (inputs_[i].tensor != kNoTensor && !run.input(i).is_on_device())
+      bytes_in += tensors_[inputs_[i].tensor].elements * kElementBytes;
+  for (size_t i = 0; i < outputs_.size(); ++i)
+    if (!run.output(i).is_on_device()) bytes_out += tensors_[outputs_[i].tensor].elements * kElementBytes;
+  const uint64_t cycles_out = bytes_out / kBytesPerCycle;
+  const uint64_t cycles_in = CyclesOf({0, bytes_in + bytes_out}) - cycles_out;  // with the fixed cost of both
+  const uint64_t cycles = layer_cycles_ + cycles_in + cycles_out;
+
   DeviceQueue& queue = device_->hardware.queue();
   DEPUTY_SDK_RETURN_IF_ERROR(queue.Enter(run, host_));
   const DeviceTurn turn(queue);
   // The hint of a run is a clock for it alone.
   const uint64_t hz = run.power_level() == 0 ? device_->clock.hz() : GrantedHz({run.power_level(), 0});
-  const uint64_t end_ns = device_->realtime ? host_.clock_ns() + NanosecondsOf(cycles_, hz) : 0;
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i].tensor == kNoTensor) continue;
-    const TensorView given = run.input(i);
-    if (given.byte_size() != inputs_[i].bytes)
-      return Status(Code::kInvalidArgument, "input " + std::to_string(i) + " does not have the compiled shape");
-    const Lifetime& tensor = tensors_[inputs_[i].tensor];
-    float* to = arena_.data() + tensor.offset;
-    if (inputs_[i].dtype == DType::kFloat16)
-      ToFloat(static_cast<const uint16_t*>(given.data()), to, tensor.elements);
-    else
-      std::memcpy(to, given.data(), given.byte_size());
-  }
+  const uint64_t end_ns = device_->realtime ? host_.clock_ns() + NanosecondsOf(cycles, hz) : 0;
+  DEPUTY_SDK_RETURN_IF_ERROR(Load(run));
   for (const Step& step : steps_) {
     if (run.deadline_ns() != 0 && host_.clock_ns() > run.deadline_ns())
       return Status(Code::kDeadlineExceeded, "the run did not end in time", step.node);
     Compute(step);
   }
   if (device_->realtime) DEPUTY_SDK_RETURN_IF_ERROR(queue.Until(end_ns, run, host_));
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    const TensorView wanted = run.output(i);
-    if (wanted.byte_size() != outputs_[i].bytes)
-      return Status(Code::kInvalidArgument, "output " + std::to_string(i) + " does not have the compiled shape");
-    const Lifetime& tensor = tensors_[outputs_[i].tensor];
-    const float* from = arena_.data() + tensor.offset;
-    if (outputs_[i].dtype == DType::kFloat16)
-      ToHalf(from, static_cast<uint16_t*>(wanted.data()), tensor.elements);
-    else
-      std::memcpy(wanted.data(), from, wanted.byte_size());
-  }
+  DEPUTY_SDK_RETURN_IF_ERROR(Store(run));
   if (spans != nullptr) {
     const uint64_t start_ns = device_->clock.busy_ns();
     uint64_t done = 0;
-    const auto add = [&](size_t step, uint64_t cycles) {
-      spans->push_back({start_ns + NanosecondsOf(done, hz), start_ns + NanosecondsOf(done + cycles, hz), cycles, step});
-      done += cycles;
+    const auto add = [&](size_t step, uint64_t taken) {
+      spans->push_back({start_ns + NanosecondsOf(done, hz), start_ns + NanosecondsOf(done + taken, hz), taken, step});
+      done += taken;
     };
-    add(0, cycles_in_);
+    add(0, cycles_in);
     for (size_t i = 0; i < steps_.size(); ++i) add(i + 1, steps_[i].cycles);
-    add(steps_.size() + 1, cycles_out_);
+    add(steps_.size() + 1, cycles_out);
   }
-  device_->clock.Spend(cycles_, hz);
+  device_->clock.Spend(cycles, hz);
   return {};
 }
 

@@ -26,6 +26,11 @@ struct Device {
         memory(memory_bytes == 0 ? opened.memory() : std::make_shared<DeviceMemory>(memory_bytes)),
         realtime(in_realtime) {}
 
+  // Takes the time of a transfer.
+  deputy::sdk::Status Copy(const deputy::sdk::CopySide& from, const deputy::sdk::CopySide& to, uint64_t bytes);
+  // Where a tensor of a run is; INVALID_ARGUMENT unless it has so many bytes.
+  deputy::sdk::Result<void*> Locate(const deputy::sdk::TensorView& tensor, size_t bytes) const;
+
   Hardware& hardware;
   Clock clock;
   std::shared_ptr<DeviceMemory> memory;
@@ -60,6 +65,8 @@ class Program final : public deputy::sdk::Executable {
   deputy::sdk::Status Serialize(deputy::sdk::BlobWriter& blob) const override;
   deputy::sdk::Status DescribeEvents(deputy::sdk::DebugMap& map) const override;
 
+  // Whether the index-th of the inputs, then outputs, can stay in memory of the device.
+  bool Keeps(size_t index) const;
   // `spans`, when given, gets the times of all steps.
   deputy::sdk::Status Run(const deputy::sdk::RunArgs& run, std::vector<Span>* spans);
   // Runs that wait for the device look again whether they are cancelled. [any-thread]
@@ -91,6 +98,9 @@ class Program final : public deputy::sdk::Executable {
   // Device memory for the first so many steps.
   size_t BytesOf(size_t steps) const;
   deputy::sdk::Status Place();
+  // Elements between host memory and the device's arena.
+  deputy::sdk::Status Load(const deputy::sdk::RunArgs& run);
+  deputy::sdk::Status Store(const deputy::sdk::RunArgs& run) const;
   void Compute(const Step& step);
 
   deputy::sdk::Host host_;
@@ -100,8 +110,8 @@ class Program final : public deputy::sdk::Executable {
   std::vector<SubgraphValue> inputs_, outputs_;
   Constants constants_;  // of a program that was compiled
   bool restored_ = false;
-  uint64_t constant_bytes_ = 0, cycles_ = 0;
-  uint64_t cycles_in_ = 0, cycles_out_ = 0;  // of copying; the first includes the fixed cost of both
+  uint64_t constant_bytes_ = 0, cycles_ = 0;  // the second: with copies of all inputs and outputs
+  uint64_t layer_cycles_ = 0;                 // of the layers alone
   std::unique_ptr<Block> block_;
   std::vector<float> arena_;
   std::vector<const float*> reads_;  // the operands of the layer that runs

@@ -273,6 +273,23 @@ def two_stages():
                       [onnx.value_info("x", [4, 16])], [onnx.value_info("y", [4, 16])])  # fmt: skip
 
 
+def around_the_cpu():
+    """Two partitions of sim_npu with one of the CPU beside them: only the device touches b."""
+    shape = [4, 16]
+    return onnx.model(
+        [onnx.node("Relu", ["x"], ["a"], "relu"), onnx.node("Tanh", ["a"], ["b"], "tanh"),
+         onnx.node("Erf", ["a"], ["t"], "erf"), onnx.node("Add", ["b", "t"], ["y"], "add")],
+        [onnx.value_info("x", shape)], [onnx.value_info("y", shape)])  # fmt: skip
+
+
+def adding_up():
+    """next = tanh(x) + last, all of it on sim_npu."""
+    shape = [4, 16]
+    return onnx.model(
+        [onnx.node("Tanh", ["x"], ["a"], "tanh"), onnx.node("Add", ["a", "last"], ["next"], "add")],
+        [onnx.value_info("x", shape), onnx.value_info("last", shape)], [onnx.value_info("next", shape)])  # fmt: skip
+
+
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
@@ -282,7 +299,8 @@ def main():
                        "branches": branches, "blocks_of_two": blocks_of_two, "long_pool": long_pool, "pyramid": pyramid,
                        "unsteady_norm": unsteady_norm, "counting": counting, "wide": wide, "open_rows": open_rows,
                        "expanding": expanding, "filters": filters, "two_branches": two_branches,
-                       "two_stages": two_stages, "nested": lambda: nested(32),
+                       "two_stages": two_stages, "around_the_cpu": around_the_cpu,
+                       "adding_up": adding_up, "nested": lambda: nested(32),
                        "chain": lambda: chain(20000)}.items():
         with open(os.path.join(folder, name + ".onnx"), "wb") as file:
             file.write(make())

@@ -125,6 +125,11 @@ class TestDelegate final : public Delegate,
   Status query_status;
   std::function<std::vector<FusedNode>(const GraphView&)> fuse;
   std::function<Status(const RunArgs&)> execute = [](const RunArgs&) { return Status(); };
+  // Where contexts want their tensors; null: in host memory.
+  std::shared_ptr<DeviceMemory> memory;
+  std::function<MemoryWish(size_t, const deputy_tensor&)> wish = [](size_t, const deputy_tensor& tensor) {
+    return MemoryWish{true, static_cast<size_t>(tensor.byte_size), 64};
+  };
   // Compilation, blobs and other shapes.
   uint32_t newest = UINT32_MAX;  // definition of any operator
   bool dynamic_shapes = false, keeps = false, overlap = false, shared_memory = false;
@@ -147,6 +152,8 @@ class TestDelegate final : public Delegate,
       delegate_.resized_to.assign(inputs[0]->dims, inputs[0]->dims + inputs[0]->rank);
       return delegate_.resize();
     }
+    std::shared_ptr<DeviceMemory> device_memory() const override { return delegate_.memory; }
+    MemoryWish WishOf(size_t index, const deputy_tensor& tensor) override { return delegate_.wish(index, tensor); }
 
    private:
     TestDelegate& delegate_;

@@ -133,6 +133,8 @@ void RunProfile::Add(const ProfiledRun& run) {
     step.bytes_in += event.bytes_in;
     step.bytes_out += event.bytes_out;
     step.bytes_moved += event.bytes_moved;
+    step.copies += event.copies;
+    step.bytes_copied += event.bytes_copied;
     size_t end = ++i;
     while (end < run.events.size() && !run.events[end].is_step) ++end;
     const bool within = LieWithin(event, run.events.data() + i, end - i);
@@ -221,6 +223,11 @@ Shown RunProfile::StepTable(size_t top, const Terminal& terminal) const {
   if (overlap_ns_ != 0)
     table.AddRow({"", "overlap of steps", "", "-" + DurationText(overlap_ns_ / runs),
                   "-" + ShareText(overlap_ns_, total_ns_), "", "host", ""});
+  uint64_t copies = 0, bytes_copied = 0;
+  for (const StepTotal& step : steps_) copies += step.copies, bytes_copied += step.bytes_copied;
+  if (copies != 0)
+    table.AddRow({"", Plural(copies / runs, "tensor") + " copied to and from devices", "", "", "",
+                  BytesText(bytes_copied / runs), "", ""});
   sum("run", total_ns_);
   return table.Text(terminal, "  ");
 }
@@ -260,6 +267,8 @@ Json RunProfile::ToJson() const {
                      {"bytes_in", step.bytes_in},
                      {"bytes_out", step.bytes_out},
                      {"bytes_moved", step.bytes_moved},
+                     {"copies", step.copies},
+                     {"bytes_copied", step.bytes_copied},
                      {"operations", std::move(operations)}});
   }
   for (const OperatorTotal& it : Operators())

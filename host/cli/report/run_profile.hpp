@@ -30,6 +30,7 @@ struct StepTotal {
   std::string name, delegate;
   std::vector<std::string> nodes, op_types;
   uint64_t time_ns = 0, bytes_in = 0, bytes_out = 0, bytes_moved = 0;
+  uint64_t copies = 0, bytes_copied = 0;
   std::vector<OperationTotal> operations;
 };
 

@@ -100,6 +100,8 @@ class TraceWriter {
     args["bytes_in"] = step.bytes_in;
     args["bytes_out"] = step.bytes_out;
     args["bytes_moved"] = step.bytes_moved;
+    args["copies"] = step.copies;
+    args["bytes_copied"] = step.bytes_copied;
     Slice(step.name, "step", kHost, ThreadOf(step), step.begin_ns, step.end_ns, std::move(args));
     if (step.bytes_moved == 0) return;
     Counter("bytes moved", step.begin_ns, "bytes", step.bytes_moved);

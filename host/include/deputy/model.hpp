@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "deputy/buffer.hpp"
 #include "deputy/compare.hpp"
 #include "deputy/context.hpp"
 #include "deputy/export.hpp"
@@ -132,6 +133,22 @@ class DEPUTY_API Session {
   // copied; no element of `outputs` is in memory of `inputs`.
   Status PredictValues(const std::vector<ModelValue>& inputs, std::vector<ModelValue>* outputs);
 
+  // A buffer for an input or output of the current plan, in memory of the device whose delegate reads or writes it, or
+  // else in host memory. kNotFound for another name, kFailedPrecondition before the shapes of the inputs are known,
+  // kNotSupported for what is no tensor of known extents. Its contents are undefined.
+  Result<Buffer> InputBuffer(const std::string& name);
+  Result<Buffer> OutputBuffer(const std::string& name);
+  // Runs read the input from the buffer, or write the output to it, until another one or an empty one is bound; where a
+  // delegate runs the value on the device of the buffer, nothing is copied. The tensor of a bound input is empty in a
+  // Predict, that of a bound output is empty after it. A buffer can be bound in any sessions of the context; a run that
+  // reads one which another run writes fails with kFailedPrecondition, as does one that writes it while it is used. A
+  // run whose output has the buffer of an input or of another output too is kInvalidArgument. A run whose bound input
+  // was lost with its device fails with kDeviceLost until another buffer is bound. With bound buffers requests of
+  // PredictAsync run one after another, PredictValues is kFailedPrecondition. kFailedPrecondition while requests are in
+  // flight, and in a callback.
+  Status BindInput(const std::string& name, const Buffer& buffer);
+  Status BindOutput(const std::string& name, const Buffer& buffer);
+
   // Returns at once; the results go to `done`, on a thread of the session, one call at a time and in the order of the
   // requests unless SetInFlight says otherwise. A request that ends before it has begun, because it was cancelled or
   // its time was over, does not wait for earlier ones. Inputs and options are moved from where a request is accepted,
@@ -202,6 +219,7 @@ class DEPUTY_API Session {
   friend class Model;
   struct State;
   explicit Session(std::unique_ptr<State> state);
+  Status Bind(const std::string& name, bool is_input, const Buffer& buffer);
   void End();
   std::unique_ptr<State> state_;
 };

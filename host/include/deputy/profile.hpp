@@ -23,6 +23,8 @@ struct RunStatistics {
   // Per delegate, with profiling: nodes that it has run. Those of a partition that failed are counted for the delegates
   // that ran them instead, which PlacementReport does only once they own them.
   std::vector<std::pair<std::string, uint64_t>> delegate_nodes{};
+  // Bound buffers that the host copied in this run, because no delegate that reads or writes the value could use them.
+  uint64_t buffer_copies = 0;
   // Failures of delegates, and wrong results, of this run alone; Context::Health has those of all runs.
   std::vector<Incident> incidents{};
 };
@@ -41,6 +43,9 @@ struct RunEvent {
   // Of a step: bytes of its inputs without constants, and of its outputs; and of these inputs, bytes that another
   // delegate or the caller has made.
   uint64_t bytes_in = 0, bytes_out = 0, bytes_moved = 0;
+  // Of a step: tensors that the host copied for it between host memory and memory of a device, and their bytes. What
+  // delegates copy within their runs is not counted.
+  uint64_t copies = 0, bytes_copied = 0;
 };
 
 }  // namespace deputy

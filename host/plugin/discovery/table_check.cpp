@@ -244,6 +244,12 @@ const deputy_ext_profiling* ProfilingOf(const deputy_delegate& delegate) {
                    &T::set_profiling);
 }
 
+const deputy_ext_memory* MemoryOf(const deputy_delegate& delegate) {
+  using T = deputy_ext_memory;
+  return Extension(delegate, DEPUTY_EXT_MEMORY, DEPUTY_END_OF(deputy_ext_memory, copy), &T::wish_of, &T::allocate,
+                   &T::release, &T::copy);
+}
+
 const deputy_ext_operators* OperatorsOf(const deputy_delegate& delegate) {
   using T = deputy_ext_operators;
   return Extension(delegate, DEPUTY_EXT_OPERATORS, DEPUTY_END_OF(deputy_ext_operators, compute), &T::operator_count,

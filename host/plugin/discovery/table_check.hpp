@@ -14,6 +14,7 @@
 #include "deputy/abi/ext/concurrency.h"
 #include "deputy/abi/ext/device_control.h"
 #include "deputy/abi/ext/devices.h"
+#include "deputy/abi/ext/draft/memory.h"
 #include "deputy/abi/ext/estimate.h"
 #include "deputy/abi/ext/operators.h"
 #include "deputy/abi/ext/options.h"
@@ -47,6 +48,7 @@ const deputy_ext_concurrency* ConcurrencyOf(const deputy_delegate& delegate);
 const deputy_ext_blob* BlobOf(const deputy_delegate& delegate);
 const deputy_ext_resize* ResizeOf(const deputy_delegate& delegate);
 const deputy_ext_profiling* ProfilingOf(const deputy_delegate& delegate);
+const deputy_ext_memory* MemoryOf(const deputy_delegate& delegate);
 const deputy_ext_operators* OperatorsOf(const deputy_delegate& delegate);
 
 }  // namespace deputy::host

@@ -7,6 +7,7 @@
 
 #include "plugin/checks/guarded_run.hpp"
 #include "plugin/checks/unwritten.hpp"
+#include "plugin/proxy/device_memory_proxy.hpp"
 
 namespace deputy::host {
 namespace {
@@ -184,6 +185,15 @@ Result<ResizeOutcome> ContextProxy::Resize(std::span<const deputy_tensor* const>
   if (outcome == DEPUTY_RESIZE_DONE) return ResizeOutcome::kDone;
   if (outcome == DEPUTY_RESIZE_RECOMPILE) return ResizeOutcome::kRecompile;
   return opened_.Fault("resize", fmt::format("it returned the unknown outcome {}", outcome));
+}
+
+std::shared_ptr<DeviceMemory> ContextProxy::device_memory() const {
+  if (opened_.memory() == nullptr) return nullptr;
+  return std::make_shared<DeviceMemoryProxy>(executable_->shared_opened());
+}
+
+MemoryWish ContextProxy::WishOf(size_t index, const deputy_tensor& tensor) {
+  return executable_->CallSerial([&] { return AskWish(opened_, context_, index, tensor); });
 }
 
 Status ContextProxy::SetProfiling(bool on) {

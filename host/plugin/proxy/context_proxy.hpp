@@ -23,6 +23,8 @@ class ContextProxy final : public ExecutionContext {
   Status Execute(const RunArgs& args) override;
   Result<ResizeOutcome> Resize(std::span<const deputy_tensor* const> inputs,
                                std::span<const deputy_tensor* const> outputs) override;
+  std::shared_ptr<DeviceMemory> device_memory() const override;
+  MemoryWish WishOf(size_t index, const deputy_tensor& tensor) override;
   Status SetProfiling(bool on) override;
   void TakeEvents(std::vector<ProfileEvent>& into) override;
 

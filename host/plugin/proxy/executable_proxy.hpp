@@ -68,6 +68,7 @@ class ExecutableProxy final : public Executable, public std::enable_shared_from_
   Result<std::vector<uint8_t>> Serialize(size_t limit) const override;
 
   const OpenedDelegate& opened() const { return *opened_; }
+  const std::shared_ptr<const OpenedDelegate>& shared_opened() const { return opened_; }
   const deputy_graph* graph() const { return graph_.get(); }
   deputy_executable* handle() const { return executable_; }
   deputy_executable*& own() { return executable_; }

@@ -29,6 +29,8 @@ OpenedDelegate::OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deput
       blob_(BlobOf(*table)),
       resize_(ResizeOf(*table)),
       profiling_(ProfilingOf(*table)),
+      memory_(MemoryOf(*table)),
+      domain_(NextDomain()),
       device_(request.device),
       driver_(request.driver),
       is_accelerator_(request.is_accelerator),
@@ -64,7 +66,7 @@ Result<std::shared_ptr<OpenedDelegate>> OpenedDelegate::Open(std::shared_ptr<Loa
   args.options = options.data();
   args.option_count = options.size();
   args.flags = request.compile_only ? uint32_t{DEPUTY_OPEN_COMPILE_ONLY} : 0u;
-  args.domain = NextDomain();
+  args.domain = opened->domain();
   DEPUTY_RETURN_IF_ERROR(opened->CallLoading("open", nullptr, [&] {
     return MakeOwn(opened->instance_, [&](deputy_instance** to) { return table->open(table, &args, to); });
   }));

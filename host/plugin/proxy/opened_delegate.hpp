@@ -2,6 +2,7 @@
 // through it, and it checks the result of each call.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -70,6 +71,9 @@ class OpenedDelegate {
   const deputy_ext_blob* blob() const { return blob_; }
   const deputy_ext_resize* resize() const { return resize_; }
   const deputy_ext_profiling* profiling() const { return profiling_; }
+  const deputy_ext_memory* memory() const { return memory_; }
+  uint64_t domain() const { return domain_; }                              // of its buffers
+  std::atomic<uint64_t>& device_losses() const { return device_losses_; }  // DeviceMemory::losses
 
   // Calls a function of the plugin that returns a status. Its failure comes back with the place: the plugin, the
   // function, and the node where the plugin names one (found in `graph`, which may be null).
@@ -171,6 +175,9 @@ class OpenedDelegate {
   const deputy_ext_blob* blob_;
   const deputy_ext_resize* resize_;
   const deputy_ext_profiling* profiling_;
+  const deputy_ext_memory* memory_;
+  const uint64_t domain_;
+  mutable std::atomic<uint64_t> device_losses_{0};
   std::string device_, driver_;
   bool is_accelerator_, compile_only_;
   int32_t priority_;

@@ -28,7 +28,7 @@ class OutputPlace final : public OutputAllocator {
  public:
   explicit OutputPlace(const ValueType& type) : is_tensor_(type.is_tensor()) {
     passed_.dtype = static_cast<deputy_dtype>(type.dtype);
-    if (!is_tensor_) passed_.layout = DEPUTY_LAYOUT_OPAQUE;
+    if (!is_tensor_) passed_.memory = kHeldMemory;
   }
   Status Allocate(deputy_tensor*, std::span<const int64_t> dims) override {
     if (!is_tensor_) return Status(StatusCode::kInternal, "no tensor was planned");
@@ -70,7 +70,7 @@ Result<ModelValue> TryRunValues(Maker make, const PrimitiveBuilder& builder, con
     passed[i] = AbiTensor(tensors.back());
     if (input.kind != ValueKind::kTensor) {
       passed[i] = {};
-      passed[i].layout = DEPUTY_LAYOUT_OPAQUE;
+      passed[i].memory = kHeldMemory;
       passed[i].data = const_cast<ModelValue*>(&input.value);
     }
     pointers.push_back(left_out ? nullptr : &passed[i]);

@@ -6,6 +6,7 @@
 #include "plan/make_plan.hpp"
 #include "support/test_delegate.hpp"
 #include "support/waiting.hpp"
+#include "unit/execute/cpu_fallback.hpp"
 #include "unit/execute/cpu_plan.hpp"
 
 namespace deputy::host {
@@ -149,36 +150,6 @@ TEST_F(OverlapTest, ACancelReachesAllThatRun) {
   canceller.join();
   EXPECT_EQ(called, 2);
 }
-
-// Computes the partition's outputs on the CPU.
-class CpuFallback final : public StepFallback {
- public:
-  explicit CpuFallback(std::shared_ptr<Delegate> cpu) : cpu_{HostedDelegate(std::move(cpu))} {}
-  Result<std::unique_ptr<Execution>> CreateAlternative(const Plan& plan, const Step& step, const Status& why,
-                                                       const ExecutionMemory& memory) override {
-    asked_from = std::this_thread::get_id();
-    reason = why;
-    std::vector<HostedDelegate> delegates;
-    for (size_t i = 0; i < plan.delegate_names.size(); ++i) delegates.push_back(cpu_);
-    DEPUTY_ASSIGN_OR_RETURN(
-        const std::shared_ptr<const Plan> made,
-        MakeAlternative(plan, step, RefuseAll(plan, step, {Reason::kFailedAtRun, ""}), delegates, {}, {}));
-    return Execution::Create(made, this, memory);
-  }
-  void Report(const Plan&, const Step&, const Status&, const Status&) override { ++reports; }
-  Status Verify(const StepRun&, const CancellationToken&) override {
-    verified_from = std::this_thread::get_id();
-    ++verifications;
-    return {};
-  }
-
-  std::thread::id asked_from, verified_from;
-  Status reason;
-  int reports = 0, verifications = 0;
-
- private:
-  const HostedDelegate cpu_;
-};
 
 TEST_F(OverlapTest, AnAlternativeAnswersAFailureOnTheThreadOfTheRun) {
   CpuFallback fallback(MakeCpuDelegate(std::make_shared<ThreadPool>(1)));

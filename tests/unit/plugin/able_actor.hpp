@@ -22,6 +22,7 @@ struct AbleActor {
   deputy_ext_resize resize{};
   deputy_ext_profiling profiling{};
   deputy_ext_operators operators{};
+  deputy_ext_memory memory{};
   std::vector<deputy_operator_info> operator_infos;
   uint32_t open_flags = 0;
   int executables = 0, destroyed = 0, released = 0;
@@ -36,6 +37,10 @@ struct AbleActor {
   std::function<void(const deputy_profile_sink&)> execute, collect;
   std::function<deputy_status*(const deputy_graph*, const deputy_type_sink&)> infer;
   std::function<deputy_status*(const deputy_run_args&)> compute;
+  std::function<deputy_status*(uint32_t, deputy_memory_wish&)> wish;
+  std::function<deputy_status*(const deputy_buffer_request&, uint64_t&)> allocate;
+  std::function<deputy_status*(const deputy_copy_args&, deputy_async_run*&)> copy;
+  std::vector<uint64_t> released_buffers;
   const deputy_profile_sink* sink = nullptr;
   const deputy_host* host = nullptr;
 
@@ -72,6 +77,7 @@ inline AbleActor::AbleActor() {
     if (std::string_view(id) == DEPUTY_EXT_RESIZE) return &actor.resize;
     if (std::string_view(id) == DEPUTY_EXT_PROFILING) return &actor.profiling;
     if (std::string_view(id) == DEPUTY_EXT_OPERATORS) return &actor.operators;
+    if (std::string_view(id) == DEPUTY_EXT_MEMORY) return &actor.memory;
     return nullptr;
   };
   delegate.open = [](const deputy_delegate* self, const deputy_open_args* args,
@@ -139,6 +145,17 @@ inline AbleActor::AbleActor() {
     *device_ns = 100;
     *host_ns = 1000;
     return nullptr;
+  };
+  memory.struct_size = sizeof memory;
+  memory.wish_of = [](deputy_context* self, uint32_t index, deputy_memory_wish* to) -> deputy_status* {
+    return Able(self).wish ? Able(self).wish(index, *to) : nullptr;
+  };
+  memory.allocate = [](deputy_instance* self, const deputy_buffer_request* request, uint64_t* handle) {
+    return Able(self).allocate(*request, *handle);
+  };
+  memory.release = [](deputy_instance* self, uint64_t handle) { Able(self).released_buffers.push_back(handle); };
+  memory.copy = [](deputy_instance* self, const deputy_copy_args* args, deputy_async_run** out) {
+    return Able(self).copy(*args, *out);
   };
   operators.struct_size = sizeof operators;
   operators.operator_count = [](const deputy_delegate* self) {

@@ -59,7 +59,7 @@ TEST(HeldValue, ATensorBecomesAValueOfItsOwnBytes) {
 TEST(HeldValue, WhatATensorStandsForIsShared) {
   const ModelValue sequence = *ModelValue::Sequence(DType::kFloat32, {Floats({1})});
   deputy_tensor passed = {};
-  passed.layout = DEPUTY_LAYOUT_OPAQUE;
+  passed.memory = kHeldMemory;
   passed.data = const_cast<ModelValue*>(&sequence);
   EXPECT_EQ(HeldValue(passed), &sequence);
   EXPECT_EQ(ValueOf(passed)->elements()[0].data(), sequence.elements()[0].data());

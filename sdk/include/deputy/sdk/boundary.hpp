@@ -47,6 +47,7 @@ struct Record {
   deputy_ext_blob blob{};
   deputy_ext_resize resize{};
   deputy_ext_profiling profiling{};
+  deputy_ext_memory memory{};
   deputy_ext_operators own_operators{};
   std::function<Status(const Host&, std::string_view)> check_blob;  // empty: only a text equal to the delegate's own
   std::function<Status(const Host&)> probe;

@@ -9,6 +9,7 @@
 
 #include "deputy/abi/ext/device_control.h"
 #include "deputy/abi/ext/propose.h"
+#include "deputy/sdk/device_memory.hpp"
 #include "deputy/sdk/executable.hpp"
 #include "deputy/sdk/graph.hpp"
 #include "deputy/sdk/options.hpp"
@@ -89,6 +90,7 @@ enum : uint32_t {
   kResizes = 4,       // ExecutionContext::Resize
   kProfiles = 8,      // ExecutionContext::CollectEvents and profiler(), Executable::DescribeEvents
   kDeviceClock = 16,  // with kProfiles: events on the device's clock, and CorrelateClocks
+  kMemory = 32,       // ExecutionContext::WishOf, AllocateBuffer, ReleaseBuffer, CopyBytes
 };
 
 // A delegate's class may hide these members with its own:
@@ -148,6 +150,18 @@ class DelegateBase {
   virtual std::string BlobCompatibility() const { return {}; }
   // With kDeviceClock: one moment on both clocks. [any-thread]
   virtual Result<ClockPair> CorrelateClocks() const { return Status(Code::kNotSupported, "no clock of its own"); }
+
+  // With kMemory: buffers of the device, and copies of bytes between them and host memory. Of one number all instances
+  // on a device mean one buffer. kOutOfMemory: the tensor stays in host memory. [any-thread]
+  virtual Result<uint64_t> AllocateBuffer(const BufferRequest&) {
+    return Status(Code::kNotSupported, "no memory of a device");
+  }
+  // No run and no copy uses the buffer. [any-thread]
+  virtual void ReleaseBuffer(uint64_t) {}
+  // Ends before it returns. kInvalidArgument for a handle that is none and bytes outside of a buffer. [any-thread]
+  virtual Status CopyBytes(const CopySide&, const CopySide&, uint64_t) {
+    return Status(Code::kNotSupported, "no memory of a device");
+  }
 
   const Host& host() const { return host_; }
   const OptionValues& options() const { return options_; }

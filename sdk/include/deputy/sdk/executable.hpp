@@ -7,6 +7,7 @@
 
 #include "deputy/abi/ext/resize.h"
 #include "deputy/sdk/blob.hpp"
+#include "deputy/sdk/device_memory.hpp"
 #include "deputy/sdk/profiling.hpp"
 #include "deputy/sdk/status.hpp"
 #include "deputy/sdk/tensor_view.hpp"
@@ -49,6 +50,10 @@ class ExecutionContext {
   virtual Result<ResizeOutcome> Resize(const ResizeArgs&) {
     return Status(Code::kNotSupported, "made for one set of shapes");
   }
+
+  // With kMemory: where the index-th of the inputs, then outputs, should be. A run may bring each of them in host
+  // memory nonetheless. Asked when the context is made and after each resize.
+  virtual MemoryWish WishOf(size_t) { return {}; }
 
   // With kProfiles. Events may be reported to profiler() while Execute runs, or here, once after each Execute.
   virtual Status CollectEvents(const Profiler&) { return {}; }

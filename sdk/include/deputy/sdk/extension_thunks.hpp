@@ -90,6 +90,47 @@ struct ExtensionThunks {
     });
   }
 
+  static deputy_status* WishOf(deputy_context* self, uint32_t index, deputy_memory_wish* wish) noexcept {
+    const BoxedContext& boxed = *As<BoxedContext>(self);
+    return Guard(boxed.host, [&]() -> Status {
+      const MemoryWish made = boxed.context->WishOf(index);
+      if (!made.on_device) return Status(Code::kNotSupported, "host memory is sufficient");
+      wish->memory = DEPUTY_MEMORY_DEVICE;
+      wish->alignment = made.alignment;
+      if (made.byte_size != 0) wish->byte_size = made.byte_size;
+      return {};
+    });
+  }
+
+  static deputy_status* Allocate(deputy_instance* self, const deputy_buffer_request* request,
+                                 uint64_t* handle) noexcept {
+    const Instance& instance = *As<Instance>(self);
+    return Guard(instance.host, [&]() -> Status {
+      DEPUTY_SDK_ASSIGN_OR_RETURN(
+          *handle, instance.delegate().AllocateBuffer({request->byte_size, request->alignment, request->uses}));
+      return {};
+    });
+  }
+
+  static void Release(deputy_instance* self, uint64_t handle) noexcept {
+    const Instance& instance = *As<Instance>(self);
+    try {
+      instance.delegate().ReleaseBuffer(handle);
+    } catch (...) {
+      instance.host.Error("an exception escaped while a buffer was released");
+    }
+  }
+
+  static deputy_status* Copy(deputy_instance* self, const deputy_copy_args* args, deputy_async_run**) noexcept {
+    const Instance& instance = *As<Instance>(self);
+    return Guard(instance.host, [&]() -> Status {
+      if (args->sink != nullptr || args->wait_count != 0)
+        return Status(Code::kNotSupported, "copies end before they return, and wait for no fence");
+      return instance.delegate().CopyBytes({args->from->data, args->from->handle, args->from->offset},
+                                           {args->to->data, args->to->handle, args->to->offset}, args->byte_size);
+    });
+  }
+
   static uint32_t OperatorCount(const deputy_delegate* self) noexcept {
     return static_cast<uint32_t>(RecordOf(self).operator_infos.size());
   }
@@ -133,6 +174,8 @@ struct ExtensionThunks {
                         SetProfiling,
                         Collect,
                         (record.extensions & kDeviceClock) != 0 ? Correlate : nullptr};
+    record.memory = {
+        sizeof record.memory, 0, 0, 0, WishOf, Allocate, nullptr, nullptr, Release, nullptr, nullptr, Copy};
     record.own_operators = {sizeof record.own_operators, 0, OperatorCount, OperatorAt, Infer, Compute};
     for (OwnOperator& one : record.operators) record.operator_infos.push_back(one.Info());
   }
@@ -142,6 +185,7 @@ struct ExtensionThunks {
     if (std::strcmp(id, DEPUTY_EXT_BLOB) == 0 && (record.extensions & kBlobs) != 0) return &record.blob;
     if (std::strcmp(id, DEPUTY_EXT_RESIZE) == 0 && (record.extensions & kResizes) != 0) return &record.resize;
     if (std::strcmp(id, DEPUTY_EXT_PROFILING) == 0 && (record.extensions & kProfiles) != 0) return &record.profiling;
+    if (std::strcmp(id, DEPUTY_EXT_MEMORY) == 0 && (record.extensions & kMemory) != 0) return &record.memory;
     if (std::strcmp(id, DEPUTY_EXT_OPERATORS) == 0 && !record.operators.empty()) return &record.own_operators;
     return nullptr;
   }

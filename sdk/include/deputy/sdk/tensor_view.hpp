@@ -32,6 +32,11 @@ class TensorView {
   // Row-major without gaps, in memory that the CPU can read. All tensors are, unless the delegate requests otherwise.
   bool is_dense_host() const { return tensor_->layout == DEPUTY_LAYOUT_DENSE && tensor_->memory == DEPUTY_MEMORY_HOST; }
 
+  // In a buffer of the delegate's own, with kMemory: data() is NULL.
+  bool is_on_device() const { return tensor_->memory == DEPUTY_MEMORY_DEVICE; }
+  uint64_t handle() const { return tensor_->handle; }
+  uint64_t offset() const { return tensor_->offset; }  // in bytes, of the first element
+
   // The first element; NULL where there are none, and for an output that is not allocated yet. Writing is for outputs
   // only.
   void* data() const { return tensor_->data; }

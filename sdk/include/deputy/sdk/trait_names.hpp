@@ -62,7 +62,7 @@ constexpr bool CheckTraits() {
   static_assert((flags & ~uint32_t{DEPUTY_DELEGATE_SERIAL | DEPUTY_DELEGATE_DYNAMIC_SHAPES | DEPUTY_DELEGATE_SIMULATED |
                                    DEPUTY_DELEGATE_LOADS_WHILE_RUNNING | DEPUTY_DELEGATE_STREAMS_CONSTANTS}) == 0,
                 "kFlags has bits that no DEPUTY_DELEGATE_... names");
-  static_assert((extensions & ~uint32_t{kBlobs | kCompileOnly | kResizes | kProfiles | kDeviceClock}) == 0,
+  static_assert((extensions & ~uint32_t{kBlobs | kCompileOnly | kResizes | kProfiles | kDeviceClock | kMemory}) == 0,
                 "kExtensions has bits that no extension names");
   static_assert((extensions & kCompileOnly) == 0 || (extensions & kBlobs) != 0,
                 "kExtensions has kCompileOnly without kBlobs");

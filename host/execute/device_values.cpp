@@ -1,0 +1,337 @@
+#include "execute/device_values.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/printable.hpp"
+#include "graph/graph.hpp"
+
+namespace deputy::host {
+namespace {
+
+// Whether the bytes of the value have a place of their own and known extents.
+bool MayLeaveHost(const Plan& plan, ValueId id) {
+  const Slot& slot = plan.slots[id];
+  const ValueType& type = plan.graph->values[id].type;
+  const bool has_place = slot.storage == StorageClass::kArena || slot.storage == StorageClass::kBound ||
+                         slot.storage == StorageClass::kConstant;
+  return has_place && type.is_tensor() && type.is_static();
+}
+
+}  // namespace
+
+std::unique_ptr<Execution::DeviceValues> Execution::DeviceValues::Make(Execution& execution) {
+  std::unique_ptr<DeviceValues> made;
+  for (const BoundStep& step : execution.steps_) {
+    if (step.context == nullptr) continue;
+    const std::shared_ptr<DeviceMemory> memory = step.context->device_memory();
+    if (memory == nullptr) continue;
+    if (made == nullptr) made.reset(new DeviceValues(execution));
+    made->steps_[step.index].loss = &made->LossOf(memory);
+    for (size_t i = 0; i < step.inputs.size() + step.outputs.size(); ++i) made->Want(step, memory, i);
+  }
+  if (made == nullptr || made->copies_.empty()) return nullptr;
+  for (DeviceCopy& copy : made->copies_)
+    if (copy.is_shared() && made->Allocate(copy)) made->Place(copy, true);
+  made->FindHostReaders();
+  return made;
+}
+
+Execution::DeviceValues::DeviceValues(Execution& execution)
+    : execution_(execution),
+      steps_(execution.plan_->steps.size()),
+      written_(execution.tensors_.size(), nullptr),
+      on_host_(execution.tensors_.size(), 1) {
+  for (const BoundStep& step : execution.steps_) {
+    steps_[step.index].inputs.assign(step.inputs.begin(), step.inputs.end());
+    steps_[step.index].outputs.assign(step.outputs.begin(), step.outputs.end());
+  }
+}
+
+void Execution::DeviceValues::Want(const BoundStep& step, const std::shared_ptr<DeviceMemory>& memory, size_t index) {
+  const bool is_input = index < step.inputs.size();
+  const size_t position = is_input ? index : index - step.inputs.size();
+  const ValueId value = is_input ? step.step->inputs[position] : step.step->outputs[position];
+  if (value == kNone || !MayLeaveHost(*execution_.plan_, value)) return;
+  const deputy_tensor& tensor = execution_.tensors_[value];
+  if (tensor.byte_size == 0) return;
+  const MemoryWish wish = step.context->WishOf(index, tensor);
+  if (!wish.on_device) return;
+  Loss& loss = LossOf(memory);
+  auto copy = std::find_if(copies_.begin(), copies_.end(),
+                           [&](const DeviceCopy& one) { return one.value == value && one.loss == &loss; });
+  if (copy == copies_.end()) {
+    DeviceCopy& added = copies_.emplace_back();
+    added.value = value;
+    added.memory = memory;
+    added.loss = &loss;
+    added.shown = tensor;
+    added.shown.memory = DEPUTY_MEMORY_DEVICE;
+    added.shown.data = nullptr;
+    added.shown.domain = memory->domain();
+    added.is_constant = execution_.plan_->slots[value].storage == StorageClass::kConstant;
+    copy = copies_.end() - 1;
+  }
+  copy->byte_size = std::max(copy->byte_size, wish.byte_size);
+  copy->alignment = std::max(copy->alignment, wish.alignment);
+  copy->uses.push_back({step.index, position, is_input});
+}
+
+Execution::DeviceValues::Loss& Execution::DeviceValues::LossOf(const std::shared_ptr<DeviceMemory>& memory) {
+  for (Loss& loss : losses_)
+    if (loss.memory->domain() == memory->domain()) return loss;
+  Loss& loss = losses_.emplace_back();
+  loss.memory = memory;
+  loss.seen = memory->losses();
+  return loss;
+}
+
+void Execution::DeviceValues::Place(DeviceCopy& copy, bool on_device) {
+  copy.is_placed = on_device;
+  for (const Use& use : copy.uses) {
+    DeviceStep& step = steps_[use.step];
+    std::vector<DeviceCopy*>& touched = use.is_input ? step.reads : step.writes;
+    std::erase(touched, &copy);
+    if (on_device) touched.push_back(&copy);
+    deputy_tensor& host = execution_.tensors_[copy.value];
+    if (use.is_input)
+      step.inputs[use.position] = on_device ? &copy.shown : &host;
+    else
+      step.outputs[use.position] = on_device ? &copy.shown : &host;
+    if (!use.is_input) written_[copy.value] = on_device ? &copy : nullptr;
+  }
+}
+
+bool Execution::DeviceValues::Bind(ValueId value, bool is_input, const std::shared_ptr<DeviceBuffer>& buffer) {
+  bool is_bound = false, has_changed = false;
+  for (DeviceCopy& copy : copies_) {
+    if (copy.value != value || copy.is_read_only() != is_input) continue;
+    const bool fits = buffer != nullptr && buffer->memory().domain() == copy.memory->domain() &&
+                      buffer->size() >= copy.byte_size && buffer->alignment() >= copy.alignment;
+    is_bound = is_bound || fits;
+    if (fits ? copy.bound == buffer : copy.bound == nullptr) continue;
+    has_changed = true;
+    if (written_[value] == &copy) written_[value] = nullptr;
+    copy.bound = fits ? buffer : nullptr;
+    copy.buffer = nullptr;
+    copy.current = false;
+    if (fits) copy.shown.handle = buffer->handle();
+    Place(copy, fits || (copy.is_shared() && Allocate(copy)));
+    if (fits && is_input) written_[value] = &copy;
+  }
+  if (has_changed) FindHostReaders();
+  return is_bound;
+}
+
+std::optional<DevicePlace> Execution::DeviceValues::PlaceOf(ValueId value, bool is_input) const {
+  for (const DeviceCopy& copy : copies_)
+    if (copy.value == value && copy.is_read_only() == is_input)
+      return DevicePlace{copy.memory, copy.byte_size, copy.alignment};
+  return std::nullopt;
+}
+
+bool Execution::DeviceValues::Allocate(DeviceCopy& copy) const {
+  Result<DeviceBuffer> made = DeviceBuffer::Make(copy.memory, copy.byte_size, copy.alignment);
+  if (!made.ok()) {
+    Log(LogLevel::kInfo, "value '{}' stays in host memory: {}",
+        Printable(execution_.plan_->graph->values[copy.value].name), made.status().ToString());
+    return false;
+  }
+  copy.buffer = std::make_unique<DeviceBuffer>(std::move(made).value());
+  copy.shown.handle = copy.buffer->handle();
+  copy.current = false;
+  return true;
+}
+
+void Execution::DeviceValues::FindHostReaders() {
+  const Plan& plan = *execution_.plan_;
+  const auto read_on_host = [&](ValueId value) {
+    if (value != kNone && written_[value] != nullptr) written_[value]->for_host = true;
+  };
+  for (DeviceCopy& copy : copies_) copy.for_host = false;
+  std::vector<ValueId> outputs = plan.graph->outputs;
+  std::sort(outputs.begin(), outputs.end());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const bool is_single =
+        (i == 0 || outputs[i - 1] != outputs[i]) && (i + 1 == outputs.size() || outputs[i + 1] != outputs[i]);
+    const DeviceCopy* const written = written_[outputs[i]];
+    if (written != nullptr && (written->bound == nullptr || !is_single || written->is_read_only()))
+      read_on_host(outputs[i]);
+  }
+  for (ValueId value = 0; value < written_.size(); ++value)
+    if (plan.slots[value].next_alias != value && plan.slots[value].next_alias != kNone) read_on_host(value);
+  for (const BoundStep& step : execution_.steps_) {
+    const DeviceStep& bound = steps_[step.index];
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      const ValueId value = step.step->inputs[i];
+      if (value == kNone || written_[value] == nullptr) continue;
+      if (bound.inputs[i] != &written_[value]->shown) read_on_host(value);
+    }
+    for (const Branch& branch : step.step->branches)
+      for (const ValueId capture : branch.captures) read_on_host(capture);
+  }
+}
+
+void Execution::DeviceValues::ForgetCopies() {
+  std::fill(on_host_.begin(), on_host_.end(), uint8_t{1});
+  for (DeviceCopy& copy : copies_) {
+    copy.current = copy.current && copy.is_constant;
+    if (copy.bound == nullptr || !copy.is_read_only()) continue;
+    copy.current = !IsLost(*copy.loss);
+    on_host_[copy.value] = 0;
+  }
+}
+
+Status Execution::DeviceValues::ReadyInputs() {
+  for (DeviceCopy& copy : copies_)
+    if (copy.bound != nullptr && copy.is_read_only() && copy.for_host)
+      DEPUTY_RETURN_IF_ERROR(ToHost(copy.value, steps_[copy.uses.front().step]));
+  return {};
+}
+
+Status Execution::DeviceValues::ReadyOutputs() {
+  for (DeviceCopy& copy : copies_) {
+    if (copy.bound == nullptr || copy.is_read_only() || copy.current) continue;
+    // Others than its delegate have written it.
+    if (IsLost(*copy.loss)) return WhyOf(*copy.loss);
+    const deputy_tensor& from = execution_.tensors_[copy.value];
+    DEPUTY_RETURN_IF_ERROR(copy.memory->CopyIn(from.data, copy.shown.handle, from.byte_size));
+    steps_[copy.uses.front().step].Count(from);
+  }
+  return {};
+}
+
+void Execution::DeviceValues::Begin() {
+  replays_ = false;
+  for (Loss& loss : losses_)
+    if (IsLost(loss)) Restore(loss);
+  ForgetCopies();
+}
+
+// The device may work again: its buffers are new ones. Bound ones are lost until others are bound.
+void Execution::DeviceValues::Restore(Loss& loss) {
+  const uint64_t seen = loss.memory->losses();
+  bool whole = true;
+  for (DeviceCopy& copy : copies_) {
+    if (copy.loss != &loss || !copy.is_placed) continue;
+    copy.buffer = nullptr;
+    whole = whole && (copy.bound != nullptr ? copy.bound->is_valid() : Allocate(copy));
+  }
+  const MutexLock lock(loss.mutex);
+  loss.seen = seen;
+  loss.answered = false;
+  loss.step = SIZE_MAX;
+  loss.lost = !whole;
+}
+
+Status Execution::DeviceValues::Upload(BoundStep& step) {
+  DeviceStep& bound = steps_[step.index];
+  if (bound.loss != nullptr && IsLost(*bound.loss)) return WhyOf(*bound.loss);
+  for (DeviceCopy* copy : bound.reads) {
+    if (copy->current) continue;
+    DEPUTY_RETURN_IF_ERROR(ToHost(copy->value, bound));
+    const deputy_tensor& from = execution_.tensors_[copy->value];
+    DEPUTY_RETURN_IF_ERROR(copy->memory->CopyIn(from.data, copy->shown.handle, from.byte_size));
+    copy->current = true;
+    bound.Count(from);
+  }
+  return {};
+}
+
+Status Execution::DeviceValues::Finish(BoundStep& step) {
+  DeviceStep& bound = steps_[step.index];
+  for (DeviceCopy* copy : bound.writes) {
+    copy->current = true;
+    on_host_[copy->value] = 0;
+    if (copy->for_host) DEPUTY_RETURN_IF_ERROR(ToHost(copy->value, bound));
+  }
+  return {};
+}
+
+Status Execution::DeviceValues::ToHost(ValueId value, DeviceStep& step) {
+  if (on_host_[value] != 0) return {};
+  const DeviceCopy& copy = *written_[value];
+  if (IsLost(*copy.loss)) return WhyOf(*copy.loss);
+  const deputy_tensor& to = execution_.tensors_[value];
+  DEPUTY_RETURN_IF_ERROR(copy.memory->CopyOut(copy.shown.handle, to.data, to.byte_size));
+  on_host_[value] = 1;
+  step.Count(to);
+  return {};
+}
+
+Status Execution::DeviceValues::InputsToHost(const BoundStep& step) {
+  for (const ValueId value : step.step->inputs) {
+    if (value == kNone) continue;
+    Status status = ToHost(value, steps_[step.index]);
+    if (status.ok()) continue;
+    if (status.code() == StatusCode::kDeviceLost) {
+      Set(*written_[value]->loss, step.index, status);
+      replays_ = true;
+    }
+    return status;
+  }
+  return {};
+}
+
+Status Execution::DeviceValues::OutputsToHost(const BoundStep& step) {
+  for (const ValueId value : step.step->outputs)
+    if (value != kNone) DEPUTY_RETURN_IF_ERROR(ToHost(value, steps_[step.index]));
+  return {};
+}
+
+void Execution::DeviceValues::WroteOnHost(const BoundStep& step) {
+  for (DeviceCopy* copy : steps_[step.index].writes) {
+    copy->current = false;
+    on_host_[copy->value] = 1;
+  }
+}
+
+bool Execution::DeviceValues::IsLost(Loss& loss) {
+  if (!loss.lost && loss.memory->losses() != loss.seen)
+    Set(loss, SIZE_MAX, Status(StatusCode::kDeviceLost, "the device was lost, with the values that it had"));
+  return loss.lost;
+}
+
+void Execution::DeviceValues::Set(Loss& loss, size_t step, const Status& why) {
+  const MutexLock lock(loss.mutex);
+  if (loss.lost) return;
+  loss.memory->CountLoss(loss.seen);
+  loss.why = why;
+  loss.step = step;
+  loss.lost = true;
+}
+
+Status Execution::DeviceValues::WhyOf(Loss& loss) {
+  const MutexLock lock(loss.mutex);
+  return loss.why;
+}
+
+void Execution::DeviceValues::Lose(const BoundStep& step, const Status& why) {
+  if (Loss* const loss = steps_[step.index].loss; loss != nullptr) Set(*loss, step.index, why);
+}
+
+bool Execution::DeviceValues::TakeReplay() {
+  if (!std::exchange(replays_, false)) return false;
+  bool replays = false;
+  for (Loss& loss : losses_) {
+    if (!loss.lost || loss.answered) continue;
+    loss.answered = replays = true;
+    const MutexLock lock(loss.mutex);
+    Log(LogLevel::kWarning, "values were lost with a device: the run begins again from its inputs without it ({})",
+        loss.why.ToString());
+  }
+  ForgetCopies();
+  return replays;
+}
+
+Status Execution::DeviceValues::TakeLoss(const BoundStep& step) {
+  Loss* const loss = steps_[step.index].loss;
+  if (loss == nullptr || !loss->lost) return {};
+  const MutexLock lock(loss->mutex);
+  if (loss->step != step.index) return {};
+  loss->step = SIZE_MAX;
+  return loss->why;
+}
+
+}  // namespace deputy::host

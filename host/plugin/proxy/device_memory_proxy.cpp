@@ -1,0 +1,81 @@
+#include "plugin/proxy/device_memory_proxy.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+namespace deputy::host {
+namespace {
+
+constexpr uint64_t kHostAlignment = 64;
+
+deputy_copy_side BufferSide(uint64_t handle) { return {sizeof(deputy_copy_side), 0, nullptr, handle, 0}; }
+deputy_copy_side HostSide(const void* data) { return {sizeof(deputy_copy_side), 0, const_cast<void*>(data), 0, 0}; }
+
+}  // namespace
+
+Result<uint64_t> DeviceMemoryProxy::Allocate(size_t bytes, size_t alignment) {
+  deputy_buffer_request request{};
+  request.struct_size = sizeof request;
+  request.uses = DEPUTY_BUFFER_CPU_READS | DEPUTY_BUFFER_CPU_WRITES;
+  request.byte_size = bytes;
+  request.alignment = alignment;
+  uint64_t handle = 0;
+  DEPUTY_RETURN_IF_ERROR(opened_->Call(
+      "allocate", nullptr, [&] { return opened_->memory()->allocate(opened_->instance(), &request, &handle); }));
+  if (handle == 0) return opened_->Fault("allocate", "it succeeded without a buffer");
+  return handle;
+}
+
+void DeviceMemoryProxy::Release(uint64_t handle) {
+  opened_->CallVoid("release", [&] { opened_->memory()->release(opened_->instance(), handle); });
+}
+
+Status DeviceMemoryProxy::CopyIn(const void* from, uint64_t handle, size_t bytes) {
+  return Copy(HostSide(from), BufferSide(handle), bytes);
+}
+
+Status DeviceMemoryProxy::CopyOut(uint64_t handle, void* to, size_t bytes) {
+  return Copy(BufferSide(handle), HostSide(to), bytes);
+}
+
+Status DeviceMemoryProxy::Copy(const deputy_copy_side& from, const deputy_copy_side& to, size_t bytes) {
+  deputy_copy_args args{};
+  args.struct_size = sizeof args;
+  args.from = &from;
+  args.to = &to;
+  args.byte_size = bytes;
+  deputy_async_run* run = nullptr;
+  DEPUTY_RETURN_IF_ERROR(
+      opened_->Call("copy", nullptr, [&] { return opened_->memory()->copy(opened_->instance(), &args, &run); }));
+  if (run != nullptr) return opened_->Fault("copy", "it left a copy under way that had to end in the call");
+  return {};
+}
+
+MemoryWish AskWish(const OpenedDelegate& opened, deputy_context* context, size_t index, const deputy_tensor& tensor) {
+  deputy_memory_wish wish{};
+  wish.struct_size = sizeof wish;
+  wish.memory = DEPUTY_MEMORY_HOST;
+  wish.layout = DEPUTY_LAYOUT_DENSE;
+  wish.alignment = kHostAlignment;
+  wish.byte_size = tensor.byte_size;
+  const Status status = opened.Call(
+      "wish_of", nullptr, [&] { return opened.memory()->wish_of(context, static_cast<uint32_t>(index), &wish); });
+  if (status.code() == StatusCode::kNotSupported) return {};
+  if (!status.ok()) {
+    opened.LogFault("wish_of", status.message());
+    return {};
+  }
+  if (wish.memory > DEPUTY_MEMORY_DEVICE || wish.layout > DEPUTY_LAYOUT_OPAQUE ||
+      !std::has_single_bit(wish.alignment) || wish.byte_size < tensor.byte_size) {
+    opened.LogFault("wish_of",
+                    fmt::format("it wants tensor {} in memory of kind {} and layout {}, {} bytes aligned to "
+                                "{}, which no tensor of {} bytes can be",
+                                index, wish.memory, wish.layout, wish.byte_size, wish.alignment, tensor.byte_size));
+    return {};
+  }
+  if (wish.memory != DEPUTY_MEMORY_DEVICE || wish.layout != DEPUTY_LAYOUT_DENSE) return {};
+  return {true, wish.byte_size, wish.alignment};
+}
+
+}  // namespace deputy::host

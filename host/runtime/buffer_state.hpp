@@ -1,0 +1,48 @@
+// State of a Buffer, and what a session has bound.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "deputy/buffer.hpp"
+#include "memory/device_memory.hpp"
+
+namespace deputy {
+
+struct Buffer::State {
+  DType dtype = DType::kUndefined;
+  Shape shape;
+  size_t bytes = 0;
+  Tensor host;                                 // its memory; empty where a device has it
+  std::shared_ptr<host::DeviceBuffer> device;  // null: host memory
+  std::atomic<int> uses{0};                    // readers; -1: one that writes
+
+  Status CopyIn(const void* from) const;
+  Status CopyOut(void* to) const;
+};
+
+// The right to read or to write a buffer, until the end of the object.
+class BufferUse {
+ public:
+  BufferUse(std::shared_ptr<Buffer::State> buffer, bool writes);
+  ~BufferUse();
+  BufferUse(BufferUse&& other) noexcept = default;
+  BufferUse& operator=(BufferUse&&) = delete;
+
+  // False: others use it.
+  bool ok() const { return buffer_ != nullptr; }
+
+ private:
+  std::shared_ptr<Buffer::State> buffer_;
+  bool writes_;
+};
+
+// Of one input or output of a session.
+struct BoundBuffer {
+  std::shared_ptr<Buffer::State> buffer;  // null: none is bound
+  Tensor host;             // what the run has of it in host memory: for a device's, memory of the session
+  bool on_device = false;  // the delegate uses the buffer itself
+};
+
+}  // namespace deputy

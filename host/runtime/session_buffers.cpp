@@ -1,0 +1,265 @@
+// deputy::Buffer, and the buffers that a session reads inputs from and writes outputs to.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/printable.hpp"
+#include "deputy/buffer.hpp"
+#include "runtime/buffer_state.hpp"
+#include "runtime/session_state.hpp"
+#include "tensor/shape.hpp"
+
+namespace deputy {
+
+using host::Error;
+using host::Printable;
+
+namespace {
+
+Status Lost() {
+  return Error(StatusCode::kDeviceLost, "the buffer was lost with its device").Advise("make and bind another one");
+}
+
+}  // namespace
+
+Status Buffer::State::CopyIn(const void* from) const {
+  if (device != nullptr && !device->is_valid()) return Lost();
+  if (device != nullptr) return device->memory().CopyIn(from, device->handle(), bytes);
+  std::memcpy(const_cast<void*>(host.data()), from, bytes);
+  return {};
+}
+
+Status Buffer::State::CopyOut(void* to) const {
+  if (device != nullptr && !device->is_valid()) return Lost();
+  if (device != nullptr) return device->memory().CopyOut(device->handle(), to, bytes);
+  std::memcpy(to, host.data(), bytes);
+  return {};
+}
+
+BufferUse::BufferUse(std::shared_ptr<Buffer::State> buffer, bool writes) : writes_(writes) {
+  int uses = buffer->uses.load();
+  do {
+    if (uses < 0 || (writes && uses != 0)) return;
+  } while (!buffer->uses.compare_exchange_weak(uses, writes ? -1 : uses + 1));
+  buffer_ = std::move(buffer);
+}
+
+BufferUse::~BufferUse() {
+  if (buffer_ == nullptr) return;
+  if (writes_)
+    buffer_->uses = 0;
+  else
+    --buffer_->uses;
+}
+
+DType Buffer::dtype() const { return state_->dtype; }
+const Shape& Buffer::shape() const { return state_->shape; }
+size_t Buffer::byte_size() const { return state_->bytes; }
+bool Buffer::is_on_device() const { return state_ != nullptr && state_->device != nullptr; }
+
+namespace {
+
+Status EmptyBuffer() { return Error(StatusCode::kInvalidArgument, "the buffer is empty: a session makes it"); }
+Status BufferInUse() { return Error(StatusCode::kFailedPrecondition, "a run uses the buffer"); }
+
+}  // namespace
+
+Status Buffer::Write(const Tensor& values) {
+  if (state_ == nullptr) return EmptyBuffer();
+  if (values.dtype() != state_->dtype || values.shape() != state_->shape)
+    return Error(StatusCode::kInvalidArgument, "the buffer is {} {}, the tensor is {} {}", NameOf(state_->dtype),
+                 host::ShapeToString(state_->shape), NameOf(values.dtype()), host::ShapeToString(values.shape()));
+  const BufferUse use(state_, true);
+  if (!use.ok()) return BufferInUse();
+  return state_->bytes == 0 ? Status() : state_->CopyIn(values.data());
+}
+
+Result<Tensor> Buffer::Read() const {
+  if (state_ == nullptr) return EmptyBuffer();
+  const BufferUse use(state_, false);
+  if (!use.ok()) return BufferInUse();
+  DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(state_->dtype, state_->shape));
+  if (state_->bytes != 0) DEPUTY_RETURN_IF_ERROR(state_->CopyOut(tensor.mutable_data()));
+  return tensor;
+}
+
+namespace {
+
+// The number of an input or output with this name.
+Result<size_t> Find(const std::vector<TensorInfo>& infos, const std::string& name, const char* kind) {
+  for (size_t i = 0; i < infos.size(); ++i)
+    if (infos[i].name == name) return i;
+  return Error(StatusCode::kNotFound, "the model has no {} '{}'", kind, Printable(name));
+}
+
+}  // namespace
+
+Result<Buffer> Session::State::MakeBuffer(size_t i, bool is_input) {
+  if (execution == nullptr)
+    return Error(StatusCode::kFailedPrecondition, "the shapes of the inputs are not known yet")
+        .Advise("call Resize first");
+  const host::Plan& plan = execution->plan();
+  const host::ValueId value = is_input ? plan.graph->inputs[i] : plan.graph->outputs[i];
+  const host::ValueType& type = plan.graph->values[value].type;
+  if (!type.is_tensor() || !type.is_static() || BitsOf(type.dtype) == 0)
+    return Error(StatusCode::kNotSupported, "'{}' is no tensor of known type and shape",
+                 Printable(plan.graph->values[value].name));
+  auto made = std::make_shared<Buffer::State>();
+  made->dtype = type.dtype;
+  made->shape.assign(type.dims.begin(), type.dims.end());
+  DEPUTY_ASSIGN_OR_RETURN(made->bytes, ByteSize(made->dtype, made->shape));
+  if (const std::optional<host::DevicePlace> place = execution->PlaceOf(value, is_input)) {
+    Result<host::DeviceBuffer> buffer = host::DeviceBuffer::Make(place->memory, place->byte_size, place->alignment);
+    if (buffer.ok()) made->device = std::make_shared<host::DeviceBuffer>(std::move(buffer).value());
+  }
+  if (made->device == nullptr) {
+    DEPUTY_ASSIGN_OR_RETURN(made->host, Tensor::Allocate(made->dtype, made->shape));
+  }
+  return Buffer(std::move(made));
+}
+
+Status Session::State::BindBuffer(size_t i, bool is_input, std::shared_ptr<Buffer::State> buffer) {
+  const size_t inputs_count = model->inputs.size(), outputs_count = model->outputs.size();
+  bound_inputs.resize(inputs_count);
+  bound_outputs.resize(outputs_count);
+  buffer_uses.reserve(inputs_count + outputs_count);
+  if (execution != nullptr) Detach(i, is_input);
+  BoundBuffer bound;
+  if (buffer != nullptr && buffer->device == nullptr) bound.host = buffer->host;
+  if (buffer != nullptr && buffer->device != nullptr) {
+    DEPUTY_ASSIGN_OR_RETURN(bound.host, Tensor::Allocate(buffer->dtype, buffer->shape));
+  }
+  bound.buffer = std::move(buffer);
+  (is_input ? bound_inputs : bound_outputs)[i] = std::move(bound);
+  const auto is_bound = [](const BoundBuffer& one) { return one.buffer != nullptr; };
+  has_buffers = std::any_of(bound_inputs.begin(), bound_inputs.end(), is_bound) ||
+                std::any_of(bound_outputs.begin(), bound_outputs.end(), is_bound);
+  return {};
+}
+
+void Session::State::Detach(size_t i, bool is_input) {
+  const host::Graph& graph = *execution->plan().graph;
+  (void)execution->BindBuffer(is_input ? graph.inputs[i] : graph.outputs[i], is_input, nullptr);
+}
+
+template <class Copy>
+Status Session::State::CopyBound(Copy&& copy) {
+  ++statistics.buffer_copies;
+  return copy().At(model->name);
+}
+
+Status Session::State::PredictWithBuffers(const std::vector<Tensor>& wanted, std::vector<Tensor>& outputs) {
+  Status status = RunWithBuffers(wanted, outputs);
+  buffer_uses.clear();
+  return status.ok() ? Finish() : std::move(status);
+}
+
+Status Session::State::RunWithBuffers(const std::vector<Tensor>& wanted, std::vector<Tensor>& outputs) {
+  const auto use = [&](const BoundBuffer& bound, bool writes, const std::string& name) -> Status {
+    const auto is_it = [&](const BoundBuffer& one) { return one.buffer == bound.buffer && &one != &bound; };
+    if (writes && (std::any_of(bound_inputs.begin(), bound_inputs.end(), is_it) ||
+                   std::any_of(bound_outputs.begin(), bound_outputs.end(), is_it)))
+      return Error(StatusCode::kInvalidArgument, "the buffer that is bound to output '{}' is bound twice",
+                   Printable(name))
+          .Advise("bind two buffers in turn");
+    buffer_uses.emplace_back(bound.buffer, writes);
+    if (buffer_uses.back().ok()) return {};
+    return Error(StatusCode::kFailedPrecondition, "another run uses the buffer that is bound to '{}'", Printable(name));
+  };
+  for (size_t i = 0; i < inputs.size() && i < bound_inputs.size(); ++i) {
+    if (bound_inputs[i].buffer == nullptr) continue;
+    const std::string& name = model->inputs[i].name;
+    if (!wanted[i].empty())
+      return Error(StatusCode::kInvalidArgument, "input '{}' is bound to a buffer, but a tensor is given too",
+                   Printable(name))
+          .At(model->name);
+    DEPUTY_RETURN_IF_ERROR(use(bound_inputs[i], false, name).At(model->name));
+    inputs[i] = {&bound_inputs[i].host, nullptr};
+  }
+  outputs.resize(bound_outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (bound_outputs[i].buffer == nullptr) continue;
+    DEPUTY_RETURN_IF_ERROR(use(bound_outputs[i], true, model->outputs[i].name).At(model->name));
+    outputs[i] = bound_outputs[i].host;
+  }
+  Status status = Run(outputs);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const BoundBuffer& bound = bound_outputs[i];
+    if (bound.buffer == nullptr) continue;
+    const Tensor made = std::exchange(outputs[i], Tensor());
+    if (!status.ok() || bound.on_device) continue;
+    if (made.dtype() != bound.buffer->dtype || made.shape() != bound.buffer->shape)
+      status = Error(StatusCode::kInvalidArgument, "output '{}' is {} {}, the bound buffer is {} {}",
+                     Printable(model->outputs[i].name), NameOf(made.dtype()), host::ShapeToString(made.shape()),
+                     NameOf(bound.buffer->dtype), host::ShapeToString(bound.buffer->shape))
+                   .At(model->name);
+    else if (made.data() != bound.buffer->host.data() && made.byte_size() != 0)
+      status = CopyBound([&] { return bound.buffer->CopyIn(made.data()); });
+  }
+  return status;
+}
+
+Status Session::State::UseBuffers() {
+  statistics.buffer_copies = 0;
+  // Searches and dumps read inputs in host memory.
+  const bool may_be_on_device = measurement == nullptr && dump == nullptr;
+  const host::Graph& graph = *execution->plan().graph;
+  for (size_t i = 0; i < bound_inputs.size(); ++i) {
+    BoundBuffer& bound = bound_inputs[i];
+    if (bound.buffer == nullptr) continue;
+    bound.on_device = execution->BindBuffer(graph.inputs[i], true, may_be_on_device ? bound.buffer->device : nullptr);
+    if (bound.on_device || bound.buffer->device == nullptr || bound.buffer->bytes == 0) continue;
+    DEPUTY_RETURN_IF_ERROR(CopyBound([&] { return bound.buffer->CopyOut(bound.host.mutable_data()); }));
+  }
+  for (size_t i = 0; i < bound_outputs.size(); ++i) {
+    BoundBuffer& bound = bound_outputs[i];
+    if (bound.buffer == nullptr) continue;
+    const host::ValueId value = graph.outputs[i];
+    const host::Slot& slot = execution->plan().slots[value];
+    const bool fits = host::SameDims(slot.dims, bound.buffer->shape) && slot.dtype == bound.buffer->dtype;
+    bound.on_device = execution->BindBuffer(value, false, may_be_on_device && fits ? bound.buffer->device : nullptr);
+  }
+  return {};
+}
+
+Result<Buffer> Session::InputBuffer(const std::string& name) {
+  if (state_ == nullptr) return NotCreated();
+  const Use use(state_->in_use);
+  DEPUTY_RETURN_IF_ERROR(use.status());
+  DEPUTY_ASSIGN_OR_RETURN(const size_t i, Find(state_->model->inputs, name, "input"));
+  return state_->MakeBuffer(i, true);
+}
+
+Result<Buffer> Session::OutputBuffer(const std::string& name) {
+  if (state_ == nullptr) return NotCreated();
+  const Use use(state_->in_use);
+  DEPUTY_RETURN_IF_ERROR(use.status());
+  DEPUTY_ASSIGN_OR_RETURN(const size_t i, Find(state_->model->outputs, name, "output"));
+  return state_->MakeBuffer(i, false);
+}
+
+Status Session::BindInput(const std::string& name, const Buffer& buffer) { return Bind(name, true, buffer); }
+Status Session::BindOutput(const std::string& name, const Buffer& buffer) { return Bind(name, false, buffer); }
+
+Status Session::Bind(const std::string& name, bool is_input, const Buffer& buffer) {
+  if (state_ == nullptr) return NotCreated();
+  const Use use(state_->in_use);
+  DEPUTY_RETURN_IF_ERROR(use.status());
+  const Model::State& model = *state_->model;
+  DEPUTY_ASSIGN_OR_RETURN(const size_t i,
+                          is_input ? Find(model.inputs, name, "input") : Find(model.outputs, name, "output"));
+  const TensorInfo& info = is_input ? model.inputs[i] : model.outputs[i];
+  if (!model.only_tensors)
+    return Error(StatusCode::kNotSupported, "the model has inputs or outputs that are no tensors").At(model.name);
+  if (buffer.state_ != nullptr && buffer.dtype() != info.dtype)
+    return Error(StatusCode::kInvalidArgument, "'{}' is {}, the buffer is {}", Printable(name), NameOf(info.dtype),
+                 NameOf(buffer.dtype()))
+        .At(model.name);
+  Status status;
+  // Requests are made anew: with buffers they run one after another.
+  DEPUTY_RETURN_IF_ERROR(state_->ChangeRequests(is_input ? "BindInput" : "BindOutput",
+                                                [&] { status = state_->BindBuffer(i, is_input, buffer.state_); }));
+  return status;
+}
+
+}  // namespace deputy

@@ -1,0 +1,225 @@
+// Values in memory of a device, through the public API: what stays there between partitions, and buffers that are bound
+// to inputs and outputs.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <future>
+#include <string>
+#include <vector>
+
+#include "deputy/deputy.hpp"
+
+namespace deputy {
+namespace {
+
+constexpr const char* kModels = DEPUTY_TEST_MODELS;
+
+Result<Context> Open(const std::string& entry) {
+  return Context::FromYamlText("memory.yaml",
+                               "version: 1\nplugins: {paths: [" DEPUTY_TEST_PLUGINS
+                               "]}\ncache: {dir: \"off\"}\nlog: {level: error}\ndelegates:\n  - {name: npu, delegate: "
+                               "sim_npu" +
+                                   entry + "}\n");
+}
+
+Tensor Numbers(float first) {
+  std::vector<float> values(64);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = first + static_cast<float>(i % 7) / 8;
+  return *Tensor::FromValues<float>(DType::kFloat32, {4, 16}, values);
+}
+
+std::vector<float> Values(const Tensor& tensor) {
+  const auto values = tensor.values<float>();
+  return {values.begin(), values.end()};
+}
+
+class DeviceMemoryTest : public testing::Test {
+ protected:
+  void Load(const std::string& model, const std::string& entry = "") {
+    const Result<Context> context = Open(entry);
+    ASSERT_TRUE(context.ok()) << context.status().ToString();
+    const Status status = model_.Build(std::string(kModels) + "/" + model + ".onnx", *context);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    session_ = *model_.CreateSession();
+    session_.EnableEvents(true);
+  }
+  uint64_t Copies() const {
+    uint64_t copies = session_.statistics().buffer_copies;
+    for (const RunEvent& event : session_.events()) copies += event.copies;
+    return copies;
+  }
+  // Of adding_up: runs it so often, each result being the next one's `last`.
+  void AddUp(Buffer from, Buffer to, int runs) {
+    for (int run = 0; run < runs; ++run) {
+      ASSERT_TRUE(session_.BindInput("last", from).ok());
+      ASSERT_TRUE(session_.BindOutput("next", to).ok());
+      std::vector<Tensor> outputs;
+      const Status status = session_.Predict({Numbers(0.5F), Tensor()}, &outputs);
+      ASSERT_TRUE(status.ok()) << status.ToString();
+      ASSERT_EQ(outputs.size(), 1u);
+      EXPECT_TRUE(outputs[0].empty());
+      copies_ += Copies();
+      std::swap(from, to);
+    }
+  }
+  // The same by tensors.
+  std::vector<float> AddedUp(int runs) {
+    std::vector<Tensor> outputs = {Numbers(0)};
+    for (int run = 0; run < runs; ++run) {
+      std::vector<Tensor> made;
+      EXPECT_TRUE(session_.Predict({Numbers(0.5F), outputs[0]}, &made).ok());
+      outputs = std::move(made);
+    }
+    return Values(outputs[0]);
+  }
+
+  Model model_;
+  Session session_;
+  uint64_t copies_ = 0;
+};
+
+// Seed row 50.
+TEST_F(DeviceMemoryTest, BetweenPartitionsOfTheDelegateNothingIsCopied) {
+  Load("around_the_cpu");
+  ASSERT_EQ(model_.Placement()->partitions.size(), 3u);
+  for (const float first : {-1.0F, 0.25F}) {
+    std::vector<Tensor> outputs;
+    const Tensor x = Numbers(first);
+    const Status status = session_.Predict({x}, &outputs);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    EXPECT_EQ(Copies(), 0u);
+    for (size_t i = 0; i < 64; ++i) {
+      const float a = std::max(x.values<float>()[i], 0.0F);
+      EXPECT_NEAR(outputs[0].values<float>()[i], std::tanh(a) + std::erf(a), 1e-5);
+    }
+  }
+}
+
+// Seed row 53.
+TEST_F(DeviceMemoryTest, TenRunsFromBufferToBufferCopyNothing) {
+  Load("adding_up");
+  const std::vector<float> expected = AddedUp(10);
+  Buffer one = *session_.InputBuffer("last"), two = *session_.OutputBuffer("next");
+  EXPECT_TRUE(one.is_on_device());
+  EXPECT_TRUE(two.is_on_device());
+  ASSERT_TRUE(one.Write(Numbers(0)).ok());
+  AddUp(one, two, 10);
+  EXPECT_EQ(copies_, 0u);
+  EXPECT_EQ(Values(*one.Read()), expected);
+}
+
+TEST_F(DeviceMemoryTest, ABufferGoesFromOneModelToAnother) {
+  Load("adding_up");
+  const Result<Context> context = Open("");
+  Model other;
+  ASSERT_TRUE(other.Build(std::string(kModels) + "/around_the_cpu.onnx", *context).ok());
+  Session reader = *other.CreateSession();
+  Buffer last = *session_.InputBuffer("last"), next = *session_.OutputBuffer("next");
+  ASSERT_TRUE(last.Write(Numbers(-1)).ok());
+  AddUp(last, next, 1);
+  ASSERT_TRUE(reader.BindInput("x", next).ok());
+  std::vector<Tensor> bound, given;
+  ASSERT_TRUE(reader.Predict({Tensor()}, &bound).ok());
+  // The devices of two contexts are opened twice: the second one gets a copy.
+  EXPECT_EQ(reader.statistics().buffer_copies, 1u);
+  ASSERT_TRUE(reader.BindInput("x", Buffer()).ok());
+  ASSERT_TRUE(reader.Predict({*next.Read()}, &given).ok());
+  EXPECT_EQ(Values(bound[0]), Values(given[0]));
+}
+
+TEST_F(DeviceMemoryTest, SessionsOfOneContextShareABufferWithoutACopy) {
+  Load("adding_up");
+  Session second = *model_.CreateSession();
+  second.EnableEvents(true);
+  Buffer last = *session_.InputBuffer("last"), next = *session_.OutputBuffer("next"),
+         end = *second.OutputBuffer("next");
+  ASSERT_TRUE(last.Write(Numbers(2)).ok());
+  AddUp(last, next, 1);
+  ASSERT_TRUE(second.BindInput("last", next).ok());
+  ASSERT_TRUE(second.BindOutput("next", end).ok());
+  std::vector<Tensor> outputs;
+  ASSERT_TRUE(second.Predict({Numbers(0.5F), Tensor()}, &outputs).ok());
+  EXPECT_EQ(second.statistics().buffer_copies, 0u);
+  for (const RunEvent& event : second.events()) EXPECT_EQ(event.copies, 0u);
+  for (size_t i = 0; i < 64; ++i)
+    EXPECT_NEAR(Values(*end.Read())[i], Numbers(2).values<float>()[i] + 2 * std::tanh(Numbers(0.5F).values<float>()[i]),
+                1e-5);
+}
+
+TEST_F(DeviceMemoryTest, RequestsUseBuffersInTheirOrder) {
+  Load("adding_up");
+  const std::vector<float> expected = AddedUp(1);
+  Buffer last = *session_.InputBuffer("last"), next = *session_.OutputBuffer("next");
+  ASSERT_TRUE(last.Write(Numbers(0)).ok());
+  ASSERT_TRUE(session_.BindInput("last", last).ok());
+  ASSERT_TRUE(session_.BindOutput("next", next).ok());
+  ASSERT_TRUE(session_.SetInFlight(3).ok());
+  std::vector<std::future<PredictResult>> results;
+  for (int i = 0; i < 3; ++i) {
+    Result<std::future<PredictResult>> result = session_.PredictAsync({Numbers(0.5F), Tensor()});
+    ASSERT_TRUE(result.ok()) << result.status().ToString();
+    results.push_back(std::move(result).value());
+  }
+  for (std::future<PredictResult>& result : results) {
+    const PredictResult ended = result.get();
+    EXPECT_TRUE(ended.status.ok()) << ended.status.ToString();
+  }
+  EXPECT_EQ(Values(*next.Read()), expected);
+}
+
+TEST_F(DeviceMemoryTest, InAWorkerProcessBuffersAreHostMemory) {
+  Load("adding_up", ", isolation: process");
+  const std::vector<float> expected = AddedUp(10);
+  Buffer one = *session_.InputBuffer("last"), two = *session_.OutputBuffer("next");
+  EXPECT_FALSE(one.is_on_device());
+  ASSERT_TRUE(one.Write(Numbers(0)).ok());
+  AddUp(one, two, 10);
+  EXPECT_EQ(copies_, 0u);
+  EXPECT_EQ(Values(*one.Read()), expected);
+}
+
+TEST_F(DeviceMemoryTest, AnUnboundInputIsATensorAgain) {
+  Load("adding_up");
+  Buffer last = *session_.InputBuffer("last");
+  ASSERT_TRUE(last.Write(Numbers(8)).ok());
+  ASSERT_TRUE(session_.BindInput("last", last).ok());
+  std::vector<Tensor> bound, given;
+  ASSERT_TRUE(session_.Predict({Numbers(0.5F), Tensor()}, &bound).ok());
+  EXPECT_EQ(session_.Predict({Numbers(0.5F), Numbers(8)}, &given).code(), StatusCode::kInvalidArgument);
+  ASSERT_TRUE(session_.BindInput("last", Buffer()).ok());
+  EXPECT_EQ(session_.Predict({Numbers(0.5F), Tensor()}, &given).code(), StatusCode::kInvalidArgument);
+  ASSERT_TRUE(session_.Predict({Numbers(0.5F), Numbers(8)}, &given).ok());
+  EXPECT_EQ(Values(bound[0]), Values(given[0]));
+}
+
+TEST_F(DeviceMemoryTest, MistakesAreRefused) {
+  Load("adding_up");
+  EXPECT_EQ(session_.InputBuffer("none").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(session_.OutputBuffer("last").status().code(), StatusCode::kNotFound);
+  Buffer last = *session_.InputBuffer("last");
+  EXPECT_EQ(Buffer().Write(Numbers(0)).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Buffer().Read().status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(last.Write(*Tensor::Allocate(DType::kFloat32, {16, 4})).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(last.Write(*Tensor::Allocate(DType::kInt32, {4, 16})).code(), StatusCode::kInvalidArgument);
+  ASSERT_TRUE(session_.BindInput("last", last).ok());
+  ASSERT_TRUE(session_.BindOutput("next", last).ok());
+  std::vector<Tensor> outputs;
+  EXPECT_EQ(session_.Predict({Numbers(0), Tensor()}, &outputs).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(session_.BindInput("none", last).code(), StatusCode::kNotFound);
+  EXPECT_EQ(Session().BindInput("last", last).code(), StatusCode::kFailedPrecondition);
+  const std::vector<ModelValue> values = {ModelValue(Numbers(0)), ModelValue(Numbers(0))};
+  std::vector<ModelValue> results;
+  EXPECT_EQ(session_.PredictValues(values, &results).code(), StatusCode::kFailedPrecondition);
+}
+
+TEST_F(DeviceMemoryTest, ABufferOutlivesItsSessionAndModel) {
+  Load("adding_up");
+  Buffer last = *session_.InputBuffer("last");
+  ASSERT_TRUE(last.Write(Numbers(3)).ok());
+  session_ = Session();
+  model_ = Model();
+  EXPECT_EQ(Values(*last.Read()), Values(Numbers(3)));
+}
+
+}  // namespace
+}  // namespace deputy
