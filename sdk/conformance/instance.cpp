@@ -64,10 +64,11 @@ void CompileCall::CheckProgress(void* self, uint32_t permille, deputy_str step) 
   if (!wrong.empty()) host.Fault("compile: a step of its progress " + wrong);
 }
 
-Instance::Instance(Plugin& plugin, const deputy_delegate* delegate, deputy_instance* made)
+Instance::Instance(Plugin& plugin, const deputy_delegate* delegate, deputy_instance* made, uint64_t domain)
     : plugin_(plugin),
       delegate_(delegate),
       made_(made),
+      domain_(domain),
       propose_(static_cast<const deputy_ext_propose*>(
           plugin.Extension(delegate, DEPUTY_EXT_PROPOSE, DEPUTY_END_OF(deputy_ext_propose, claim_release)))) {
   if (propose_ == nullptr || (propose_->propose == nullptr) == (propose_->claim_release == nullptr)) return;
@@ -122,7 +123,7 @@ std::unique_ptr<Instance> Instance::Open(Plugin& plugin, const deputy_delegate* 
   if (outcome->ok() && made == nullptr)
     *outcome = {DEPUTY_INTERNAL, DEPUTY_NO_NODE, "open succeeded without an instance"};
   if (!outcome->ok()) return nullptr;
-  return std::unique_ptr<Instance>(new Instance(plugin, delegate, made));
+  return std::unique_ptr<Instance>(new Instance(plugin, delegate, made, args.domain));
 }
 
 Instance::~Instance() {

@@ -85,6 +85,7 @@ class Instance {
   deputy_instance* handle() { return made_; }
   Plugin& plugin() { return plugin_; }
   const deputy_delegate* delegate() const { return delegate_; }
+  uint64_t domain() const { return domain_; }
 
   // One answer per node of the graph; a node without an answer is not supported.
   std::vector<Answer> Query(const deputy_graph& graph);
@@ -104,10 +105,11 @@ class Instance {
   std::optional<Claim> ClaimAll(const deputy_graph& graph, Answer* refusal);
 
  private:
-  Instance(Plugin& plugin, const deputy_delegate* delegate, deputy_instance* made);
+  Instance(Plugin& plugin, const deputy_delegate* delegate, deputy_instance* made, uint64_t domain);
   Plugin& plugin_;
   const deputy_delegate* delegate_;
   deputy_instance* made_;
+  const uint64_t domain_;
   const deputy_ext_propose* propose_;
 };
 

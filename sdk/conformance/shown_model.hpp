@@ -57,6 +57,12 @@ class Binding {
   enum class Where { kFirst, kMiddle };
   Outcome RunStopped(Context& context, size_t number, const std::function<void()>& meanwhile, bool* stopped,
                      std::string* why_not, Where where = Where::kFirst);
+  // Of the inputs, then outputs.
+  std::vector<deputy_tensor> Tensors() const {
+    std::vector<deputy_tensor> tensors = inputs_;
+    tensors.insert(tensors.end(), outputs_.begin(), outputs_.end());
+    return tensors;
+  }
   size_t buffer_count() const { return input_buffers_.size() + output_buffers_.size(); }
   // The bytes of each output.
   std::vector<std::vector<uint8_t>> Results() const;

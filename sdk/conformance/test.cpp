@@ -120,6 +120,7 @@ std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<Mod
                                                                  ResizeTests(cases),
                                                                  BlobTests(cases, models),
                                                                  ProfilingTests(cases, models),
+                                                                 MemoryTests(cases),
                                                                  LeakTests(cases, models),
                                                                  HostTests(cases),
                                                                  OwnModelTests(settings)})

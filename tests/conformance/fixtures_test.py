@@ -202,19 +202,27 @@ EXPECTED = {
     "compile_only_refused": ("blob.compile_only", "open failed: unavailable: no device"),
     "compile_only_wrong": ("blob.compile_only", "Relu: plain: the restored executable is wrong"),
     "hostile_texts": ("execution.repeated", "a log message is not UTF-8"),
+    # Memory of a device.
+    "memory_copies_less": ("memory.buffers", "has other bytes than were copied there"),
+    "memory_names_twice": ("memory.buffers", "allocate gives two buffers one name"),
+    "memory_takes_released": ("memory.foreign_handles", "a copy from a released buffer succeeds"),
+    "memory_has_no_end": ("memory.foreign_handles", "a copy from bytes behind a buffer succeeds"),
+    "memory_wants_less": ("memory.runs", "wish_of: for tensor 0 it wants"),
+    "memory_odd_alignment": ("memory.runs", "the alignment is 96, no power of two"),
+    "memory_forgets_results": ("memory.runs", "largest error"),
     "compile_only_writes_nothing": ("blob.compile_only", "opened to compile only, it writes no executable"),
 }
 # Sound on their own; they are wrong beside another plugin or for another host.
 SOUND = {"good", "able", "claims_whole", "claims_clusters", "groups_named", "groups_quantized", "heeds_deadline",
          "calls_another_abi", "escapes", "escapes_with_devices", "exclusive",
-         "holds_memory", "ignores_cancel", "leaves_a_mark", "logs_a_lot", "misbehaves", "needs_socket",
+         "holds_memory", "ignores_cancel", "keeps_memory", "leaves_a_mark", "logs_a_lot", "misbehaves", "needs_socket",
          "one_at_a_time", "outlives_deadline",
          "takes_custom", "takes_open_extents", "duplicate", "rival", "says_priority", "unavailable", "finder",
          "streamer"}  # fmt: skip
 # All but the operators that a fixture does not have.
 SOUND_TESTS = ("entry.*,options.*,device.*,lifecycle.*,numerics.Relu,partitions.*,fusions.Relu,fusions.patterns,"
                "fusions.networks,execution.*,state.Relu,state.partitions,calls.*,shapes.*,resize.*,profiling.*,blob.*,"
-               "leaks.*,host.scan")  # fmt: skip
+               "memory.*,leaks.*,host.scan")  # fmt: skip
 UNAVAILABLE = 4  # exit status
 NO_PLUGINS = {"helper", "good_aarch64"}
 

@@ -1,0 +1,204 @@
+// Memory of the device: buffers and their names, copies, and runs whose tensors are there.
+#include <cstring>
+#include <map>
+
+#include "case_run.hpp"
+#include "device_buffers.hpp"
+#include "test.hpp"
+
+namespace deputy::conformance {
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+
+Bytes PatternOf(size_t size, uint8_t first) {
+  Bytes bytes(size);
+  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>(first + i * 7);
+  return bytes;
+}
+
+// NULL after a failure or a skip has been recorded.
+std::unique_ptr<DeviceBuffers> OpenBuffers(TestRun& run, Instance& instance) {
+  auto buffers = std::make_unique<DeviceBuffers>(instance);
+  if (buffers->has()) return buffers;
+  if (run.NoFaults(instance.plugin(), "")) run.Skipped("it has no deputy.memory");
+  return nullptr;
+}
+
+// Several buffers keep their bytes, and parts of them can be copied.
+void CheckBuffers(TestRun& run) {
+  constexpr size_t kSizes[] = {1, 64, 1000, 4096, 100'000};
+  const auto [plugin, instance] = run.LoadAndOpen();
+  if (instance == nullptr) return;
+  const std::unique_ptr<DeviceBuffers> buffers = OpenBuffers(run, *instance);
+  if (buffers == nullptr) return;
+  std::map<uint64_t, Bytes> kept;
+  for (int round = 0; round < 3; ++round) {
+    for (const size_t size : kSizes) {
+      uint64_t handle = 0;
+      Outcome outcome = buffers->Allocate(size, 64, &handle);
+      if (!outcome.ok())
+        return run.Failed("", "allocate fails for " + std::to_string(size) + " bytes: " + outcome.ToString());
+      if (kept.count(handle) != 0) return run.Failed("", "allocate gives two buffers one name");
+      const Bytes bytes = PatternOf(size, static_cast<uint8_t>(size + static_cast<size_t>(round)));
+      outcome = buffers->Write(handle, 0, bytes);
+      if (!outcome.ok()) return run.Failed("", "a copy to the device fails: " + outcome.ToString());
+      kept[handle] = bytes;
+    }
+    for (auto& [handle, bytes] : kept) {
+      Bytes read(bytes.size());
+      Outcome outcome = buffers->Read(handle, 0, &read);
+      if (!outcome.ok()) return run.Failed("", "a copy from the device fails: " + outcome.ToString());
+      if (read != bytes)
+        return run.Failed(
+            "", "a buffer of " + std::to_string(bytes.size()) + " bytes has other bytes than were copied there");
+      if (bytes.size() < 64) continue;
+      // A part in the middle.
+      const Bytes part = PatternOf(17, static_cast<uint8_t>(round));
+      outcome = buffers->Write(handle, 23, part);
+      if (!outcome.ok()) return run.Failed("", "a copy to a part of a buffer fails: " + outcome.ToString());
+      std::memcpy(bytes.data() + 23, part.data(), part.size());
+      Bytes tail(bytes.size() - 30);
+      outcome = buffers->Read(handle, 30, &tail);
+      if (!outcome.ok()) return run.Failed("", "a copy from a part of a buffer fails: " + outcome.ToString());
+      if (std::memcmp(tail.data(), bytes.data() + 30, tail.size()) != 0)
+        return run.Failed("", "a copy from a part of a buffer has other bytes than were copied there");
+    }
+    // Every other one goes, the rest stays as it was.
+    for (auto one = kept.begin(); one != kept.end();) {
+      buffers->Release(one->first);
+      one = kept.erase(one);
+      if (one != kept.end()) ++one;
+    }
+  }
+  run.NoFaults(*plugin, "");
+}
+
+// Names of no buffer and bytes outside of one are refused, and nothing is copied.
+void CheckForeignHandles(TestRun& run) {
+  constexpr size_t kSize = 256;
+  constexpr uint8_t kUntouched = 0x3c;
+  const auto [plugin, instance] = run.LoadAndOpen();
+  if (instance == nullptr) return;
+  const std::unique_ptr<DeviceBuffers> buffers = OpenBuffers(run, *instance);
+  if (buffers == nullptr) return;
+  uint64_t kept = 0, released = 0;
+  for (uint64_t* handle : {&kept, &released})
+    if (const Outcome outcome = buffers->Allocate(kSize, 64, handle); !outcome.ok())
+      return run.Failed("", "allocate fails: " + outcome.ToString());
+  const Bytes bytes = PatternOf(kSize, 3);
+  if (const Outcome outcome = buffers->Write(kept, 0, bytes); !outcome.ok())
+    return run.Failed("", "a copy to the device fails: " + outcome.ToString());
+  buffers->Release(released);
+  struct Attempt {
+    const char* what;
+    uint64_t handle, offset, size;
+  };
+  for (const Attempt& attempt : {Attempt{"a released buffer", released, 0, 16},
+                                 {"a handle that is none", kept + 0x1000'0001, 0, 16},
+                                 {"the handle 2^64 - 1", UINT64_MAX, 0, 16},
+                                 {"bytes behind a buffer", kept, kSize * 1024, 16},
+                                 {"bytes across the end of a buffer", kept, kSize * 1024 - 8, kSize},
+                                 {"an offset of 2^64 - 8", kept, UINT64_MAX - 7, 16}}) {
+    Bytes read(static_cast<size_t>(attempt.size), kUntouched);
+    for (const bool writes : {false, true}) {
+      const Outcome outcome = writes ? buffers->Write(attempt.handle, attempt.offset, read)
+                                     : buffers->Read(attempt.handle, attempt.offset, &read);
+      const std::string about = std::string("a copy ") + (writes ? "to " : "from ") + attempt.what;
+      if (outcome.ok())
+        run.Failed("", about + " succeeds");
+      else if (outcome.code != DEPUTY_INVALID_ARGUMENT)
+        run.Failed("", about + " is not refused as INVALID_ARGUMENT: " + outcome.ToString());
+    }
+    for (const uint8_t byte : read)
+      if (byte != kUntouched)
+        return run.Failed("", std::string("a refused copy from ") + attempt.what + " wrote bytes");
+  }
+  Bytes read(kSize);
+  if (const Outcome outcome = buffers->Read(kept, 0, &read); !outcome.ok() || read != bytes)
+    run.Failed("", "refused copies changed another buffer");
+  run.NoFaults(*plugin, "");
+}
+
+// A run of the case with the tensors where the delegate wants them; `on_device` counts those in buffers. "" or a fault.
+std::string RunInBuffers(const TestRun& run, Compiled& compiled, DeviceBuffers& buffers, uint64_t domain, uint32_t only,
+                         size_t* on_device) {
+  const ShownModel& shown = *compiled.shown;
+  Binding host(shown, compiled.claim, Flush::kEnd, kPoison);
+  std::vector<deputy_tensor> tensors = host.Tensors();
+  const size_t inputs = compiled.claim.inputs.size();
+  std::vector<uint64_t> handles(tensors.size(), 0);
+  const auto release = [&] {
+    for (const uint64_t handle : handles)
+      if (handle != 0) buffers.Release(handle);
+  };
+  for (uint32_t i = 0; i < tensors.size(); ++i) {
+    deputy_tensor& tensor = tensors[i];
+    if (tensor.byte_size == 0 || (only != UINT32_MAX && only != i)) continue;
+    const std::optional<deputy_memory_wish> wish = buffers.WishOf(*compiled.context, i, tensor.byte_size);
+    if (!wish) continue;
+    Outcome outcome = buffers.Allocate(wish->byte_size, wish->alignment, &handles[i]);
+    if (outcome.code == DEPUTY_OUT_OF_MEMORY) continue;
+    const auto* const data = static_cast<const uint8_t*>(tensor.data);
+    if (outcome.ok()) outcome = buffers.Write(handles[i], 0, Bytes(data, data + tensor.byte_size));
+    if (!outcome.ok())
+      return release(), "tensor " + std::to_string(i) + " does not reach the device: " + outcome.ToString();
+    tensor.memory = DEPUTY_MEMORY_DEVICE;
+    tensor.data = nullptr;
+    tensor.domain = domain;
+    tensor.handle = handles[i];
+    ++*on_device;
+  }
+  const auto middle = tensors.begin() + static_cast<ptrdiff_t>(inputs);
+  const Outcome outcome = compiled.context->Execute({tensors.begin(), middle}, {middle, tensors.end()});
+  if (!outcome.ok()) return release(), "execute fails with tensors on the device: " + outcome.ToString();
+  std::vector<Bytes> results = host.Results();
+  for (size_t i = inputs; i < tensors.size(); ++i) {
+    if (handles[i] == 0) continue;
+    if (const Outcome copied = buffers.Read(handles[i], 0, &results[i - inputs]); !copied.ok())
+      return release(), "a result cannot be copied from the device: " + copied.ToString();
+  }
+  for (size_t i = 0; i < inputs; ++i) {
+    if (handles[i] == 0) continue;
+    Bytes now(static_cast<size_t>(tensors[i].byte_size));
+    if (!buffers.Read(handles[i], 0, &now).ok() || now != reference::Encode(shown.ValueOf(compiled.claim.inputs[i])))
+      return release(), "the run changed input " + std::to_string(i) + " on the device";
+  }
+  release();
+  return FaultOfValues(shown, compiled.claim, results, run.settings().computes_in);
+}
+
+// Cases with all tensors where the delegate wants them, then each of them alone.
+void CheckRuns(TestRun& run, const std::vector<Case>& cases) {
+  constexpr size_t kMost = 40, kPerOperator = 3;
+  const auto [plugin, instance] = run.LoadAndOpen();
+  if (instance == nullptr) return;
+  const std::unique_ptr<DeviceBuffers> buffers = OpenBuffers(run, *instance);
+  if (buffers == nullptr) return;
+  std::vector<Compiled> all = CompileSomeCases(
+      *instance, cases, kMost, [](const Case&, size_t, size_t supported) { return supported < kPerOperator; });
+  if (all.empty()) return run.Skipped("it takes no case");
+  size_t on_device = 0;
+  for (Compiled& compiled : all) {
+    const auto tensors = static_cast<uint32_t>(compiled.claim.inputs.size() + compiled.claim.outputs.size());
+    std::string wrong = RunInBuffers(run, compiled, *buffers, instance->domain(), UINT32_MAX, &on_device);
+    for (uint32_t only = 0; wrong.empty() && only < tensors; ++only)
+      wrong = RunInBuffers(run, compiled, *buffers, instance->domain(), only, &on_device);
+    // And all in host memory again.
+    if (wrong.empty())
+      wrong = FaultOfRun(*compiled.shown, compiled.claim, *compiled.context, run.settings().computes_in);
+    if (!wrong.empty()) run.Failed(compiled.name, wrong);
+  }
+  if (on_device == 0) run.Note("it wants no tensor of these cases on the device");
+  run.NoFaults(*plugin, "");
+}
+
+}  // namespace
+
+std::vector<Test> MemoryTests(const std::vector<Case>& cases) {
+  return {{"memory.buffers", CheckBuffers},
+          {"memory.foreign_handles", CheckForeignHandles},
+          {"memory.runs", With(CheckRuns, cases)}};
+}
+
+}  // namespace deputy::conformance
