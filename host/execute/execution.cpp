@@ -395,6 +395,10 @@ bool Execution::DelegateRuns(const BoundStep& step) const {
 
 Status Execution::RunDelegate(BoundStep& step, const RunArgs& args, const CancellationScope& scope) {
   if (devices_ == nullptr) return RunContext(*plan_, *step.step, *step.context, args, scope);
+  return RunOnDevice(step, args, scope);
+}
+
+Status Execution::RunOnDevice(BoundStep& step, const RunArgs& args, const CancellationScope& scope) {
   Status status = devices_->Upload(step);
   if (status.ok()) status = RunContext(*plan_, *step.step, *step.context, args, scope);
   if (status.ok()) status = devices_->Finish(step);

@@ -149,6 +149,7 @@ class Execution {
   bool DelegateRuns(const BoundStep& step) const;
   // Runs the delegate of the step, with copies to and from its device.
   Status RunDelegate(BoundStep& step, const RunArgs& args, const CancellationScope& scope);
+  Status RunOnDevice(BoundStep& step, const RunArgs& args, const CancellationScope& scope);
   // The delegate is to run the step.
   Status RunOwn(BoundStep& step, const CancellationToken& token, const CancellationScope& scope);
   // `failure`: that it answers; OK: an earlier one.
