@@ -48,7 +48,7 @@ inline bool CountElements(std::span<const int64_t> dims, int64_t* count) {
   return true;
 }
 
-// The same, empty where that is false.
+// The same, empty where that is false. Kernels call the other: GCC stalls where it reads an optional it just stored.
 inline std::optional<int64_t> CheckedElementCount(std::span<const int64_t> dims) {
   int64_t count;
   if (!CountElements(dims, &count)) return std::nullopt;

@@ -28,7 +28,7 @@ std::unique_ptr<Execution::DeviceValues> Execution::DeviceValues::Make(Execution
     const std::shared_ptr<DeviceMemory> memory = step.context->device_memory();
     if (memory == nullptr) continue;
     if (made == nullptr) made.reset(new DeviceValues(execution));
-    made->steps_[step.index].loss = &made->LossOf(memory);
+    made->steps_[step.index].domain = &made->DomainOf(memory);
     for (size_t i = 0; i < step.inputs.size() + step.outputs.size(); ++i) made->Want(step, memory, i);
   }
   if (made == nullptr || made->copies_.empty()) return nullptr;
@@ -58,14 +58,13 @@ void Execution::DeviceValues::Want(const BoundStep& step, const std::shared_ptr<
   if (tensor.byte_size == 0) return;
   const MemoryWish wish = step.context->WishOf(index, tensor);
   if (!wish.on_device) return;
-  Loss& loss = LossOf(memory);
+  Domain& domain = DomainOf(memory);
   auto copy = std::find_if(copies_.begin(), copies_.end(),
-                           [&](const DeviceCopy& one) { return one.value == value && one.loss == &loss; });
+                           [&](const DeviceCopy& one) { return one.value == value && one.domain == &domain; });
   if (copy == copies_.end()) {
     DeviceCopy& added = copies_.emplace_back();
     added.value = value;
-    added.memory = memory;
-    added.loss = &loss;
+    added.domain = &domain;
     added.shown = tensor;
     added.shown.memory = DEPUTY_MEMORY_DEVICE;
     added.shown.data = nullptr;
@@ -78,13 +77,13 @@ void Execution::DeviceValues::Want(const BoundStep& step, const std::shared_ptr<
   copy->uses.push_back({step.index, position, is_input});
 }
 
-Execution::DeviceValues::Loss& Execution::DeviceValues::LossOf(const std::shared_ptr<DeviceMemory>& memory) {
-  for (Loss& loss : losses_)
-    if (loss.memory->domain() == memory->domain()) return loss;
-  Loss& loss = losses_.emplace_back();
-  loss.memory = memory;
-  loss.seen = memory->losses();
-  return loss;
+Execution::DeviceValues::Domain& Execution::DeviceValues::DomainOf(const std::shared_ptr<DeviceMemory>& memory) {
+  for (Domain& domain : domains_)
+    if (domain.memory->domain() == memory->domain()) return domain;
+  Domain& domain = domains_.emplace_back();
+  domain.memory = memory;
+  domain.seen = memory->losses();
+  return domain;
 }
 
 void Execution::DeviceValues::Place(DeviceCopy& copy, bool on_device) {
@@ -107,7 +106,7 @@ bool Execution::DeviceValues::Bind(ValueId value, bool is_input, const std::shar
   bool is_bound = false, has_changed = false;
   for (DeviceCopy& copy : copies_) {
     if (copy.value != value || copy.is_read_only() != is_input) continue;
-    const bool fits = buffer != nullptr && buffer->memory().domain() == copy.memory->domain() &&
+    const bool fits = buffer != nullptr && buffer->memory().domain() == copy.domain->memory->domain() &&
                       buffer->size() >= copy.byte_size && buffer->alignment() >= copy.alignment;
     is_bound = is_bound || fits;
     if (fits ? copy.bound == buffer : copy.bound == nullptr) continue;
@@ -127,12 +126,12 @@ bool Execution::DeviceValues::Bind(ValueId value, bool is_input, const std::shar
 std::optional<DevicePlace> Execution::DeviceValues::PlaceOf(ValueId value, bool is_input) const {
   for (const DeviceCopy& copy : copies_)
     if (copy.value == value && copy.is_read_only() == is_input)
-      return DevicePlace{copy.memory, copy.byte_size, copy.alignment};
+      return DevicePlace{copy.domain->memory, copy.byte_size, copy.alignment};
   return std::nullopt;
 }
 
 bool Execution::DeviceValues::Allocate(DeviceCopy& copy) const {
-  Result<DeviceBuffer> made = DeviceBuffer::Make(copy.memory, copy.byte_size, copy.alignment);
+  Result<DeviceBuffer> made = DeviceBuffer::Make(copy.domain->memory, copy.byte_size, copy.alignment);
   if (!made.ok()) {
     Log(LogLevel::kInfo, "value '{}' stays in host memory: {}",
         Printable(execution_.plan_->graph->values[copy.value].name), made.status().ToString());
@@ -178,7 +177,7 @@ void Execution::DeviceValues::ForgetCopies() {
   for (DeviceCopy& copy : copies_) {
     copy.current = copy.current && copy.is_constant;
     if (copy.bound == nullptr || !copy.is_read_only()) continue;
-    copy.current = !IsLost(*copy.loss);
+    copy.current = !IsLost(*copy.domain);
     on_host_[copy.value] = 0;
   }
 }
@@ -194,9 +193,9 @@ Status Execution::DeviceValues::ReadyOutputs() {
   for (DeviceCopy& copy : copies_) {
     if (copy.bound == nullptr || copy.is_read_only() || copy.current) continue;
     // Others than its delegate have written it.
-    if (IsLost(*copy.loss)) return WhyOf(*copy.loss);
+    if (IsLost(*copy.domain)) return WhyOf(*copy.domain);
     const deputy_tensor& from = execution_.tensors_[copy.value];
-    DEPUTY_RETURN_IF_ERROR(copy.memory->CopyIn(from.data, copy.shown.handle, from.byte_size));
+    DEPUTY_RETURN_IF_ERROR(copy.domain->memory->CopyIn(from.data, copy.shown.handle, from.byte_size));
     steps_[copy.uses.front().step].Count(from);
   }
   return {};
@@ -204,35 +203,35 @@ Status Execution::DeviceValues::ReadyOutputs() {
 
 void Execution::DeviceValues::Begin() {
   replays_ = false;
-  for (Loss& loss : losses_)
-    if (IsLost(loss)) Restore(loss);
+  for (Domain& domain : domains_)
+    if (IsLost(domain)) Restore(domain);
   ForgetCopies();
 }
 
 // The device may work again: its buffers are new ones. Bound ones are lost until others are bound.
-void Execution::DeviceValues::Restore(Loss& loss) {
-  const uint64_t seen = loss.memory->losses();
+void Execution::DeviceValues::Restore(Domain& domain) {
+  const uint64_t seen = domain.memory->losses();
   bool whole = true;
   for (DeviceCopy& copy : copies_) {
-    if (copy.loss != &loss || !copy.is_placed) continue;
+    if (copy.domain != &domain || !copy.is_placed) continue;
     copy.buffer = nullptr;
     whole = whole && (copy.bound != nullptr ? copy.bound->is_valid() : Allocate(copy));
   }
-  const MutexLock lock(loss.mutex);
-  loss.seen = seen;
-  loss.answered = false;
-  loss.step = SIZE_MAX;
-  loss.lost = !whole;
+  const MutexLock lock(domain.mutex);
+  domain.seen = seen;
+  domain.answered = false;
+  domain.step = SIZE_MAX;
+  domain.lost = !whole;
 }
 
 Status Execution::DeviceValues::Upload(BoundStep& step) {
   DeviceStep& bound = steps_[step.index];
-  if (bound.loss != nullptr && IsLost(*bound.loss)) return WhyOf(*bound.loss);
+  if (bound.domain != nullptr && IsLost(*bound.domain)) return WhyOf(*bound.domain);
   for (DeviceCopy* copy : bound.reads) {
     if (copy->current) continue;
     DEPUTY_RETURN_IF_ERROR(ToHost(copy->value, bound));
     const deputy_tensor& from = execution_.tensors_[copy->value];
-    DEPUTY_RETURN_IF_ERROR(copy->memory->CopyIn(from.data, copy->shown.handle, from.byte_size));
+    DEPUTY_RETURN_IF_ERROR(copy->domain->memory->CopyIn(from.data, copy->shown.handle, from.byte_size));
     copy->current = true;
     bound.Count(from);
   }
@@ -252,9 +251,9 @@ Status Execution::DeviceValues::Finish(BoundStep& step) {
 Status Execution::DeviceValues::ToHost(ValueId value, DeviceStep& step) {
   if (on_host_[value] != 0) return {};
   const DeviceCopy& copy = *written_[value];
-  if (IsLost(*copy.loss)) return WhyOf(*copy.loss);
+  if (IsLost(*copy.domain)) return WhyOf(*copy.domain);
   const deputy_tensor& to = execution_.tensors_[value];
-  DEPUTY_RETURN_IF_ERROR(copy.memory->CopyOut(copy.shown.handle, to.data, to.byte_size));
+  DEPUTY_RETURN_IF_ERROR(copy.domain->memory->CopyOut(copy.shown.handle, to.data, to.byte_size));
   on_host_[value] = 1;
   step.Count(to);
   return {};
@@ -266,7 +265,7 @@ Status Execution::DeviceValues::InputsToHost(const BoundStep& step) {
     Status status = ToHost(value, steps_[step.index]);
     if (status.ok()) continue;
     if (status.code() == StatusCode::kDeviceLost) {
-      Set(*written_[value]->loss, step.index, status);
+      Set(*written_[value]->domain, step.index, status);
       replays_ = true;
     }
     return status;
@@ -287,51 +286,50 @@ void Execution::DeviceValues::WroteOnHost(const BoundStep& step) {
   }
 }
 
-bool Execution::DeviceValues::IsLost(Loss& loss) {
-  if (!loss.lost && loss.memory->losses() != loss.seen)
-    Set(loss, SIZE_MAX, Status(StatusCode::kDeviceLost, "the device was lost, with the values that it had"));
-  return loss.lost;
+bool Execution::DeviceValues::IsLost(Domain& domain) {
+  if (!domain.lost && domain.memory->losses() != domain.seen)
+    Set(domain, SIZE_MAX, Status(StatusCode::kDeviceLost, "the device was lost, with the values that it had"));
+  return domain.lost;
 }
 
-void Execution::DeviceValues::Set(Loss& loss, size_t step, const Status& why) {
-  const MutexLock lock(loss.mutex);
-  if (loss.lost) return;
-  loss.memory->CountLoss(loss.seen);
-  loss.why = why;
-  loss.step = step;
-  loss.lost = true;
+void Execution::DeviceValues::Set(Domain& domain, size_t step, const Status& why) {
+  const MutexLock lock(domain.mutex);
+  if (domain.lost) return;
+  domain.memory->CountLoss(domain.seen);
+  domain.why = why;
+  domain.step = step;
+  domain.lost = true;
 }
 
-Status Execution::DeviceValues::WhyOf(Loss& loss) {
-  const MutexLock lock(loss.mutex);
-  return loss.why;
+Status Execution::DeviceValues::WhyOf(Domain& domain) {
+  const MutexLock lock(domain.mutex);
+  return domain.why;
 }
 
 void Execution::DeviceValues::Lose(const BoundStep& step, const Status& why) {
-  if (Loss* const loss = steps_[step.index].loss; loss != nullptr) Set(*loss, step.index, why);
+  if (Domain* const domain = steps_[step.index].domain; domain != nullptr) Set(*domain, step.index, why);
 }
 
 bool Execution::DeviceValues::TakeReplay() {
   if (!std::exchange(replays_, false)) return false;
   bool replays = false;
-  for (Loss& loss : losses_) {
-    if (!loss.lost || loss.answered) continue;
-    loss.answered = replays = true;
-    const MutexLock lock(loss.mutex);
+  for (Domain& domain : domains_) {
+    if (!domain.lost || domain.answered) continue;
+    domain.answered = replays = true;
     Log(LogLevel::kWarning, "values were lost with a device: the run begins again from its inputs without it ({})",
-        loss.why.ToString());
+        WhyOf(domain).ToString());
   }
   ForgetCopies();
   return replays;
 }
 
 Status Execution::DeviceValues::TakeLoss(const BoundStep& step) {
-  Loss* const loss = steps_[step.index].loss;
-  if (loss == nullptr || !loss->lost) return {};
-  const MutexLock lock(loss->mutex);
-  if (loss->step != step.index) return {};
-  loss->step = SIZE_MAX;
-  return loss->why;
+  Domain* const domain = steps_[step.index].domain;
+  if (domain == nullptr || !domain->lost) return {};
+  const MutexLock lock(domain->mutex);
+  if (domain->step != step.index) return {};
+  domain->step = SIZE_MAX;
+  return domain->why;
 }
 
 }  // namespace deputy::host

@@ -63,8 +63,8 @@ class Execution::DeviceValues {
   bool TakeReplay();
   // The delegate of the step lost its device in this run, which goes on without it.
   bool Avoids(const BoundStep& step) const {
-    Loss* const loss = steps_[step.index].loss;
-    return loss != nullptr && IsLost(*loss);
+    Domain* const domain = steps_[step.index].domain;
+    return domain != nullptr && IsLost(*domain);
   }
   // The failure that the alternative of this step answers in a run that has begun again; OK for every other step.
   Status TakeLoss(const BoundStep& step);
@@ -76,8 +76,8 @@ class Execution::DeviceValues {
   CopyCounts TakeCopies(size_t step) { return std::exchange(steps_[step].copies, {}); }
 
  private:
-  // What has become of a memory.
-  struct Loss {
+  // The memory of a delegate, and what has become of it in the run.
+  struct Domain {
     std::shared_ptr<DeviceMemory> memory;
     std::atomic<uint64_t> seen{0};  // losses of the memory when its copies were made
     std::atomic<bool> lost{false};  // in this run
@@ -93,13 +93,12 @@ class Execution::DeviceValues {
   // A value in a memory.
   struct DeviceCopy {
     ValueId value = kNone;
-    std::shared_ptr<DeviceMemory> memory;
+    Domain* domain = nullptr;
     size_t byte_size = 0, alignment = 0;
     std::vector<Use> uses;
     std::unique_ptr<DeviceBuffer> buffer;
     std::shared_ptr<DeviceBuffer> bound;  // in its place
     bool is_placed = false;               // false: it stays in host memory
-    Loss* loss = nullptr;
     deputy_tensor shown{};
     bool current = false;
     bool is_constant = false;
@@ -117,7 +116,7 @@ class Execution::DeviceValues {
     std::vector<const deputy_tensor*> inputs;
     std::vector<deputy_tensor*> outputs;
     std::vector<DeviceCopy*> reads, writes;
-    Loss* loss = nullptr;
+    Domain* domain = nullptr;
     CopyCounts copies;
 
     void Count(const deputy_tensor& copied) {
@@ -128,21 +127,21 @@ class Execution::DeviceValues {
 
   explicit DeviceValues(Execution& execution);
   void Want(const BoundStep& step, const std::shared_ptr<DeviceMemory>& memory, size_t index);
-  Loss& LossOf(const std::shared_ptr<DeviceMemory>& memory);
+  Domain& DomainOf(const std::shared_ptr<DeviceMemory>& memory);
   // Shows its steps the copy on the device, or that of the host.
   void Place(DeviceCopy& copy, bool on_device);
   bool Allocate(DeviceCopy& copy) const;
   void FindHostReaders();
   void ForgetCopies();
-  void Restore(Loss& loss);
+  void Restore(Domain& domain);
   Status ToHost(ValueId value, DeviceStep& step);
   // Also by another execution.
-  static bool IsLost(Loss& loss);
-  static Status WhyOf(Loss& loss);
-  static void Set(Loss& loss, size_t step, const Status& why);
+  static bool IsLost(Domain& domain);
+  static Status WhyOf(Domain& domain);
+  static void Set(Domain& domain, size_t step, const Status& why);
 
   Execution& execution_;
-  std::deque<Loss> losses_;
+  std::deque<Domain> domains_;
   std::deque<DeviceCopy> copies_;     // the descriptors of steps point into it
   std::vector<DeviceStep> steps_;     // per step of the plan
   std::vector<DeviceCopy*> written_;  // per value: the copy that its step writes; null: it writes to the host

@@ -186,6 +186,7 @@ Status Session::State::Predict(const std::vector<Tensor>& wanted, std::vector<Te
 Status Session::State::Run(std::vector<Tensor>& outputs) {
   const host::RunIncidents collecting(statistics.incidents);
   begin_ns = host::NowNs();
+  statistics.buffer_copies = 0;
   stop = BeginStop();
   const host::ModelScope working(model->identity);
   DEPUTY_RETURN_IF_ERROR(TakeInputs());

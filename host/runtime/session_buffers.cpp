@@ -85,11 +85,17 @@ Result<Tensor> Buffer::Read() const {
 
 namespace {
 
-// The number of an input or output with this name.
-Result<size_t> Find(const std::vector<TensorInfo>& infos, const std::string& name, const char* kind) {
+const std::vector<TensorInfo>& InfosOf(const Model::State& model, bool is_input) {
+  return is_input ? model.inputs : model.outputs;
+}
+
+// The number of the input or output with this name.
+Result<size_t> Find(const Model::State& model, const std::string& name, bool is_input) {
+  const std::vector<TensorInfo>& infos = InfosOf(model, is_input);
   for (size_t i = 0; i < infos.size(); ++i)
     if (infos[i].name == name) return i;
-  return Error(StatusCode::kNotFound, "the model has no {} '{}'", kind, Printable(name));
+  return Error(StatusCode::kNotFound, "the model has no {} '{}'", is_input ? "input" : "output", Printable(name))
+      .At(model.name);
 }
 
 }  // namespace
@@ -200,7 +206,6 @@ Status Session::State::RunWithBuffers(const std::vector<Tensor>& wanted, std::ve
 }
 
 Status Session::State::UseBuffers() {
-  statistics.buffer_copies = 0;
   // Searches and dumps read inputs in host memory.
   const bool may_be_on_device = measurement == nullptr && dump == nullptr;
   const host::Graph& graph = *execution->plan().graph;
@@ -222,20 +227,15 @@ Status Session::State::UseBuffers() {
   return {};
 }
 
-Result<Buffer> Session::InputBuffer(const std::string& name) {
-  if (state_ == nullptr) return NotCreated();
-  const Use use(state_->in_use);
-  DEPUTY_RETURN_IF_ERROR(use.status());
-  DEPUTY_ASSIGN_OR_RETURN(const size_t i, Find(state_->model->inputs, name, "input"));
-  return state_->MakeBuffer(i, true);
-}
+Result<Buffer> Session::InputBuffer(const std::string& name) { return MakeBuffer(name, true); }
+Result<Buffer> Session::OutputBuffer(const std::string& name) { return MakeBuffer(name, false); }
 
-Result<Buffer> Session::OutputBuffer(const std::string& name) {
+Result<Buffer> Session::MakeBuffer(const std::string& name, bool is_input) {
   if (state_ == nullptr) return NotCreated();
   const Use use(state_->in_use);
   DEPUTY_RETURN_IF_ERROR(use.status());
-  DEPUTY_ASSIGN_OR_RETURN(const size_t i, Find(state_->model->outputs, name, "output"));
-  return state_->MakeBuffer(i, false);
+  DEPUTY_ASSIGN_OR_RETURN(const size_t i, Find(*state_->model, name, is_input));
+  return state_->MakeBuffer(i, is_input);
 }
 
 Status Session::BindInput(const std::string& name, const Buffer& buffer) { return Bind(name, true, buffer); }
@@ -246,9 +246,8 @@ Status Session::Bind(const std::string& name, bool is_input, const Buffer& buffe
   const Use use(state_->in_use);
   DEPUTY_RETURN_IF_ERROR(use.status());
   const Model::State& model = *state_->model;
-  DEPUTY_ASSIGN_OR_RETURN(const size_t i,
-                          is_input ? Find(model.inputs, name, "input") : Find(model.outputs, name, "output"));
-  const TensorInfo& info = is_input ? model.inputs[i] : model.outputs[i];
+  DEPUTY_ASSIGN_OR_RETURN(const size_t i, Find(model, name, is_input));
+  const TensorInfo& info = InfosOf(model, is_input)[i];
   if (!model.only_tensors)
     return Error(StatusCode::kNotSupported, "the model has inputs or outputs that are no tensors").At(model.name);
   if (buffer.state_ != nullptr && buffer.dtype() != info.dtype)

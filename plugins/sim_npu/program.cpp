@@ -72,8 +72,9 @@ class Context final : public ExecutionContext {
 
 }  // namespace
 
-Result<void*> Device::Locate(const TensorView& tensor, size_t bytes) const {
-  if (tensor.byte_size() != bytes) return Status(Code::kInvalidArgument, "a tensor does not have the compiled shape");
+Result<void*> Device::Locate(const TensorView& tensor, size_t bytes, const char* kind, size_t index) const {
+  if (tensor.byte_size() != bytes)
+    return Status(Code::kInvalidArgument, kind + std::to_string(index) + " does not have the compiled shape");
   if (!tensor.is_on_device()) return tensor.data();
   return memory->Find(tensor.handle(), tensor.offset(), bytes);
 }
@@ -235,7 +236,7 @@ bool Program::Keeps(size_t index) const { return index >= inputs_.size() || inpu
 Status Program::Load(const RunArgs& run) {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (inputs_[i].tensor == kNoTensor) continue;
-    DEPUTY_SDK_ASSIGN_OR_RETURN(const void* const from, device_->Locate(run.input(i), inputs_[i].bytes));
+    DEPUTY_SDK_ASSIGN_OR_RETURN(const void* const from, device_->Locate(run.input(i), inputs_[i].bytes, "input ", i));
     const Lifetime& tensor = tensors_[inputs_[i].tensor];
     float* const to = arena_.data() + tensor.offset;
     if (inputs_[i].dtype == DType::kFloat16)
@@ -248,7 +249,7 @@ Status Program::Load(const RunArgs& run) {
 
 Status Program::Store(const RunArgs& run) const {
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    DEPUTY_SDK_ASSIGN_OR_RETURN(void* const to, device_->Locate(run.output(i), outputs_[i].bytes));
+    DEPUTY_SDK_ASSIGN_OR_RETURN(void* const to, device_->Locate(run.output(i), outputs_[i].bytes, "output ", i));
     const Lifetime& tensor = tensors_[outputs_[i].tensor];
     const float* const from = arena_.data() + tensor.offset;
     if (outputs_[i].dtype == DType::kFloat16)

@@ -28,8 +28,9 @@ struct Device {
 
   // Takes the time of a transfer.
   deputy::sdk::Status Copy(const deputy::sdk::CopySide& from, const deputy::sdk::CopySide& to, uint64_t bytes);
-  // Where a tensor of a run is; INVALID_ARGUMENT unless it has so many bytes.
-  deputy::sdk::Result<void*> Locate(const deputy::sdk::TensorView& tensor, size_t bytes) const;
+  // Where a tensor of a run is; INVALID_ARGUMENT unless it has so many bytes. `kind` and `index` are for the message.
+  deputy::sdk::Result<void*> Locate(const deputy::sdk::TensorView& tensor, size_t bytes, const char* kind,
+                                    size_t index) const;
 
   Hardware& hardware;
   Clock clock;

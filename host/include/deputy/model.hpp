@@ -219,6 +219,7 @@ class DEPUTY_API Session {
   friend class Model;
   struct State;
   explicit Session(std::unique_ptr<State> state);
+  Result<Buffer> MakeBuffer(const std::string& name, bool is_input);
   Status Bind(const std::string& name, bool is_input, const Buffer& buffer);
   void End();
   std::unique_ptr<State> state_;

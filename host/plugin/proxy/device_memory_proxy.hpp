@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "delegate/delegate.hpp"
 #include "memory/device_memory.hpp"
