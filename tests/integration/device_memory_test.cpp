@@ -2,12 +2,15 @@
 // to inputs and outputs.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <future>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "deputy/deputy.hpp"
+#include "support/waiting.hpp"
 
 namespace deputy {
 namespace {
@@ -124,6 +127,7 @@ TEST_F(DeviceMemoryTest, ABufferGoesFromOneModelToAnother) {
   EXPECT_EQ(reader.statistics().buffer_copies, 1u);
   ASSERT_TRUE(reader.BindInput("x", Buffer()).ok());
   ASSERT_TRUE(reader.Predict({*next.Read()}, &given).ok());
+  EXPECT_EQ(reader.statistics().buffer_copies, 0u);
   EXPECT_EQ(Values(bound[0]), Values(given[0]));
 }
 
@@ -165,6 +169,55 @@ TEST_F(DeviceMemoryTest, RequestsUseBuffersInTheirOrder) {
     EXPECT_TRUE(ended.status.ok()) << ended.status.ToString();
   }
   EXPECT_EQ(Values(*next.Read()), expected);
+}
+
+TEST_F(DeviceMemoryTest, WhatStaysTakesNoTimeOfTheDevice) {
+  uint64_t device_ns[2];
+  for (const bool isolated : {false, true}) {
+    Load("around_the_cpu", isolated ? ", isolation: process" : "");
+    session_.EnableProfiling(true);
+    std::vector<Tensor> outputs;
+    ASSERT_TRUE(session_.Predict({Numbers(1)}, &outputs).ok());
+    device_ns[isolated ? 1 : 0] = session_.statistics().device_ns.at(0);
+  }
+  // A value of 256 bytes, out and in again, at 32 bytes and 900 MHz.
+  EXPECT_NEAR(static_cast<double>(device_ns[1] - device_ns[0]), 16 / 0.9, 2);
+}
+
+TEST_F(DeviceMemoryTest, CopiesOfTheHostTakeTimeOfTheDevice) {
+  Load("adding_up");
+  const auto busy_ns = [&] { return model_.Placement()->delegates.at(0).device.busy_ns; };
+  Buffer last = *session_.InputBuffer("last");
+  const uint64_t before_ns = busy_ns();
+  ASSERT_TRUE(last.Write(Numbers(0)).ok());
+  EXPECT_NEAR(static_cast<double>(busy_ns() - before_ns), 8 / 0.9, 2);
+}
+
+TEST_F(DeviceMemoryTest, ABufferThatARunUsesIsNotWritten) {
+  Load("two_branches", ", options: {realtime: true, frequency: low}");
+  Buffer x = *session_.InputBuffer("x");
+  ASSERT_TRUE(x.Write(Numbers(1)).ok());
+  ASSERT_TRUE(session_.BindInput("x", x).ok());
+  std::atomic<bool> ends{false};
+  std::thread runs([&] {
+    std::vector<Tensor> outputs;
+    while (!ends) EXPECT_TRUE(session_.Predict({Tensor()}, &outputs).ok());
+  });
+  EXPECT_TRUE(Eventually([&] { return x.Write(Numbers(1)).code() == StatusCode::kFailedPrecondition; }));
+  EXPECT_TRUE(Eventually([&] { return x.Read().ok(); })) << "runs only read it";
+  ends = true;
+  runs.join();
+  EXPECT_TRUE(x.Write(Numbers(1)).ok());
+}
+
+TEST_F(DeviceMemoryTest, ACallbackBindsNothing) {
+  Load("adding_up");
+  const Buffer last = *session_.InputBuffer("last");
+  std::promise<Status> bound;
+  const Result<uint64_t> request = session_.PredictAsync(
+      {Numbers(0), Numbers(0)}, [&](PredictResult&&) { bound.set_value(session_.BindInput("last", last)); });
+  ASSERT_TRUE(request.ok()) << request.status().ToString();
+  EXPECT_EQ(bound.get_future().get().code(), StatusCode::kFailedPrecondition);
 }
 
 TEST_F(DeviceMemoryTest, InAWorkerProcessBuffersAreHostMemory) {

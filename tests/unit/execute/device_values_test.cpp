@@ -5,8 +5,9 @@
 #include <cmath>
 #include <cstring>
 #include <map>
-#include <mutex>
+#include <string>
 
+#include "base/log.hpp"
 #include "memory/device_memory.hpp"
 #include "plan/make_plan.hpp"
 #include "support/test_delegate.hpp"
@@ -63,6 +64,22 @@ class TestMemory final : public DeviceMemory {
   std::atomic<uint64_t> losses_{0};
   std::map<uint64_t, std::vector<uint8_t>> buffers_;
   uint64_t newest_ = 0;
+};
+
+// What is logged in its life.
+class LogText {
+ public:
+  LogText() {
+    SetLogSink([this](LogLevel, std::string_view, std::string_view message) { text_ += std::string(message) + '\n'; });
+  }
+  ~LogText() { SetLogSink(nullptr); }
+  LogText(const LogText&) = delete;
+  LogText& operator=(const LogText&) = delete;
+
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
 };
 
 float Logistic(float x) { return 1 / (1 + std::exp(-x)); }
@@ -196,9 +213,11 @@ TEST_F(DeviceValuesTest, BuffersEndWithTheExecution) {
 
 TEST_F(DeviceValuesTest, ADeviceWithoutRoomGetsHostMemory) {
   memory_->full = true;
+  const LogText log;
   ASSERT_TRUE(Prepare().ok());
   ExpectRight();
   EXPECT_EQ(on_device_, 0);
+  EXPECT_NE(log.text().find("value 'b' stays in host memory: the device is full"), std::string::npos) << log.text();
 }
 
 TEST_F(DeviceValuesTest, AWishForOneSideOnlyKeepsNothingOnTheDevice) {
@@ -217,7 +236,9 @@ TEST_F(DeviceValuesTest, ALostDeviceIsAnsweredByARunFromTheBegin) {
   ExpectRight();
   second_ = Status(StatusCode::kDeviceLost, "gone");
   const int runs = device_->runs;
+  const LogText log;
   ExpectRight();
+  EXPECT_NE(log.text().find("the run begins again from its inputs without it (gone)"), std::string::npos) << log.text();
   EXPECT_EQ(device_->runs, runs + 2) << "the run that began again used the device";
   EXPECT_EQ(fallback.reports, 1);
   EXPECT_EQ(fallback.reason.code(), StatusCode::kDeviceLost);

@@ -32,6 +32,10 @@ class ThrowingContext final : public ExecutionContext {
     MayThrow("CollectEvents");
     return {};
   }
+  MemoryWish WishOf(size_t) override {
+    MayThrow("WishOf");
+    return {true, 0, 64};
+  }
 };
 
 class ThrowingExecutable final : public Executable {
@@ -52,7 +56,7 @@ class ThrowingExecutable final : public Executable {
 
 class ThrowingDelegate final : public PartitionDelegate {
  public:
-  static constexpr uint32_t kExtensions = kBlobs | kResizes | kProfiles | kDeviceClock;
+  static constexpr uint32_t kExtensions = kBlobs | kResizes | kProfiles | kDeviceClock | kMemory;
   static OptionSchema Options() { return OptionSchema().Int("threads", 1, 1, 8, "threads to use"); }
   static Status Probe(const Host&) {
     MayThrow("Probe");
@@ -81,6 +85,15 @@ class ThrowingDelegate final : public PartitionDelegate {
 
   Status Init() override {
     MayThrow("Init");
+    return {};
+  }
+  Result<uint64_t> AllocateBuffer(const BufferRequest&) override {
+    MayThrow("AllocateBuffer");
+    return uint64_t{1};
+  }
+  void ReleaseBuffer(uint64_t) override { MayThrow("ReleaseBuffer"); }
+  Status CopyBytes(const CopySide&, const CopySide&, uint64_t) override {
+    MayThrow("CopyBytes");
     return {};
   }
   void Look(const GraphView&) override { MayThrow("Look"); }
@@ -148,6 +161,7 @@ fake::StatusPtr LiveThrough(fake::Host& host, const deputy_delegate* table) {
   const auto* resize = static_cast<const deputy_ext_resize*>(extension(DEPUTY_EXT_RESIZE));
   const auto* profiling = static_cast<const deputy_ext_profiling*>(extension(DEPUTY_EXT_PROFILING));
   const auto* operators = static_cast<const deputy_ext_operators*>(extension(DEPUTY_EXT_OPERATORS));
+  const auto* memory = static_cast<const deputy_ext_memory*>(extension(DEPUTY_EXT_MEMORY));
 
   const auto* devices = static_cast<const deputy_ext_devices*>(extension(DEPUTY_EXT_DEVICES));
   const auto* propose = static_cast<const deputy_ext_propose*>(extension(DEPUTY_EXT_PROPOSE));
@@ -186,6 +200,15 @@ fake::StatusPtr LiveThrough(fake::Host& host, const deputy_delegate* table) {
   call([&] { return blobs->compatibility(opened.instance(), buffer, sizeof buffer, &size); });
   call([&] { return profiling->correlate(opened.instance(), &device_ns, &host_ns); });
   call([&] { return concurrency->concurrency(opened.instance(), &overlaps); });
+  const deputy_buffer_request request{sizeof request, 0, 4, 64};
+  const deputy_copy_side side{sizeof side, 0, nullptr, 1, 0};
+  deputy_copy_args copy{};
+  copy.struct_size = sizeof copy;
+  copy.from = copy.to = &side;
+  uint64_t handle = 0;
+  deputy_async_run* under_way = nullptr;
+  call([&] { return memory->allocate(opened.instance(), &request, &handle); });
+  call([&] { return memory->copy(opened.instance(), &copy, &under_way); });
   call([&] { return opened.QuerySupport().release(); });
   call([&] { return propose->groups(opened.instance(), host.graph(), &groups); });
   deputy_executable *executable = nullptr, *restored = nullptr;
@@ -209,6 +232,9 @@ fake::StatusPtr LiveThrough(fake::Host& host, const deputy_delegate* table) {
   call([&] { return blobs->serialize(executable, &bytes); });
   call([&] { return profiling->debug_map(executable, &map); });
   call([&] { return table->context_create(executable, &deputy::plain::kPlainContext, &context); });
+  deputy_memory_wish wish{};
+  wish.struct_size = sizeof wish;
+  call([&] { return memory->wish_of(context, 0, &wish); });
   call([&] { return resize->resize(context, &shapes, &outcome); });
   call([&] { return profiling->set_profiling(context, &events); });
   call([&] { return table->execute(context, &run); });
@@ -244,8 +270,20 @@ INSTANTIATE_TEST_SUITE_P(Function, ThrownIn,
                          testing::Values("Probe", "CheckBlob", "Infers", "Computes", "Init", "OptionInForce", "Devices",
                                          "device_state", "BlobCompatibility", "CorrelateClocks", "concurrency", "Look",
                                          "Supports", "Groups", "Estimate", "Compile", "Restore", "Serialize",
-                                         "DescribeEvents", "CreateContext", "Resize", "Execute", "CollectEvents"),
+                                         "DescribeEvents", "CreateContext", "Resize", "Execute", "CollectEvents",
+                                         "AllocateBuffer", "CopyBytes", "WishOf"),
                          [](const testing::TestParamInfo<const char*>& one) { return std::string(one.param); });
+
+class ReleaseThrows : public ThrownIn {};
+
+TEST_P(ReleaseThrows, IsLoggedAndEndsThere) {
+  const deputy_delegate* const table = plugin_.plugin->delegate_at(plugin_.plugin, 0);
+  fake::Opened opened(host_, table);
+  static_cast<const deputy_ext_memory*>(table->get_extension(table, DEPUTY_EXT_MEMORY))->release(opened.instance(), 1);
+  ASSERT_EQ(host_.log.size(), 1u);
+  EXPECT_NE(host_.log[0].find("an exception escaped while a buffer was released"), std::string::npos) << host_.log[0];
+}
+INSTANTIATE_TEST_SUITE_P(AtAll, ReleaseThrows, testing::Values("ReleaseBuffer"));
 
 class BuildThrows : public ThrownIn {};
 

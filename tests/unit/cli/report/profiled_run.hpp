@@ -42,6 +42,8 @@ inline ProfiledRun TwoSteps(uint64_t begin_ns) {
   partition.bytes_in = 40;
   partition.bytes_out = 80;
   partition.bytes_moved = 40;
+  partition.copies = 2;
+  partition.bytes_copied = 80;
   run.events = {partition, Operation("convolution", {"conv", "relu"}, begin_ns + 200, begin_ns + 400),
                 Operation("copy out", {}, begin_ns + 450, begin_ns + 550),
                 Step("cpu/0", "cpu", {"softmax"}, {"Softmax"}, begin_ns + 650, begin_ns + 900)};

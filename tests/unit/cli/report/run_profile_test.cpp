@@ -34,6 +34,15 @@ TEST(RunProfileTest, StepsAndTheTimeOutsideOfThemAreTheWholeRun) {
   EXPECT_EQ(profile.steps()[0].operations[0].clock, "device");
 }
 
+TEST(RunProfileTest, CopiesOfTheHostAreARowAndMeansOfARun) {
+  const RunProfile profile({TwoSteps(5000), TwoSteps(9000)});
+  EXPECT_EQ(profile.ToJson()["steps"][0]["copies"], 4);
+  EXPECT_EQ(profile.ToJson()["steps"][0]["bytes_copied"], 160);
+  const std::string text = profile.StepTable(0, Terminal()).text();
+  EXPECT_NE(text.find("2 tensors copied to and from devices"), std::string::npos) << text;
+  EXPECT_EQ(RunProfile({OverlappingSteps(5000)}).StepTable(0, Terminal()).text().find("copied"), std::string::npos);
+}
+
 TEST(RunProfileTest, StepsThatOverlapAreLongerThanTheTimeInWhichTheyRan) {
   const RunProfile profile({OverlappingSteps(5000), OverlappingSteps(9000)});
   EXPECT_EQ(profile.before_ns(), 200u);
