@@ -120,6 +120,16 @@ void CheckForeignHandles(TestRun& run) {
   run.NoFaults(*plugin, "");
 }
 
+// The buffer of each tensor of a run, 0 where it is in host memory; released at the end.
+struct RunBuffers {
+  DeviceBuffers& of;
+  std::vector<uint64_t> handles;
+  ~RunBuffers() {
+    for (const uint64_t handle : handles)
+      if (handle != 0) of.Release(handle);
+  }
+};
+
 // A run of the case with the tensors where the delegate wants them; `on_device` counts those in buffers. "" or a fault.
 std::string RunInBuffers(const TestRun& run, Compiled& compiled, DeviceBuffers& buffers, uint64_t domain, uint32_t only,
                          size_t* on_device) {
@@ -127,11 +137,8 @@ std::string RunInBuffers(const TestRun& run, Compiled& compiled, DeviceBuffers& 
   Binding host(shown, compiled.claim, Flush::kEnd, kPoison);
   std::vector<deputy_tensor> tensors = host.Tensors();
   const size_t inputs = compiled.claim.inputs.size();
-  std::vector<uint64_t> handles(tensors.size(), 0);
-  const auto release = [&] {
-    for (const uint64_t handle : handles)
-      if (handle != 0) buffers.Release(handle);
-  };
+  RunBuffers held{buffers, std::vector<uint64_t>(tensors.size(), 0)};
+  std::vector<uint64_t>& handles = held.handles;
   for (uint32_t i = 0; i < tensors.size(); ++i) {
     deputy_tensor& tensor = tensors[i];
     if (tensor.byte_size == 0 || (only != UINT32_MAX && only != i)) continue;
@@ -141,8 +148,7 @@ std::string RunInBuffers(const TestRun& run, Compiled& compiled, DeviceBuffers& 
     if (outcome.code == DEPUTY_OUT_OF_MEMORY) continue;
     const auto* const data = static_cast<const uint8_t*>(tensor.data);
     if (outcome.ok()) outcome = buffers.Write(handles[i], 0, Bytes(data, data + tensor.byte_size));
-    if (!outcome.ok())
-      return release(), "tensor " + std::to_string(i) + " does not reach the device: " + outcome.ToString();
+    if (!outcome.ok()) return "tensor " + std::to_string(i) + " does not reach the device: " + outcome.ToString();
     tensor.memory = DEPUTY_MEMORY_DEVICE;
     tensor.data = nullptr;
     tensor.domain = domain;
@@ -151,20 +157,19 @@ std::string RunInBuffers(const TestRun& run, Compiled& compiled, DeviceBuffers& 
   }
   const auto middle = tensors.begin() + static_cast<ptrdiff_t>(inputs);
   const Outcome outcome = compiled.context->Execute({tensors.begin(), middle}, {middle, tensors.end()});
-  if (!outcome.ok()) return release(), "execute fails with tensors on the device: " + outcome.ToString();
+  if (!outcome.ok()) return "execute fails with tensors on the device: " + outcome.ToString();
   std::vector<Bytes> results = host.Results();
   for (size_t i = inputs; i < tensors.size(); ++i) {
     if (handles[i] == 0) continue;
     if (const Outcome copied = buffers.Read(handles[i], 0, &results[i - inputs]); !copied.ok())
-      return release(), "a result cannot be copied from the device: " + copied.ToString();
+      return "a result cannot be copied from the device: " + copied.ToString();
   }
   for (size_t i = 0; i < inputs; ++i) {
     if (handles[i] == 0) continue;
     Bytes now(static_cast<size_t>(tensors[i].byte_size));
     if (!buffers.Read(handles[i], 0, &now).ok() || now != reference::Encode(shown.ValueOf(compiled.claim.inputs[i])))
-      return release(), "the run changed input " + std::to_string(i) + " on the device";
+      return "the run changed input " + std::to_string(i) + " on the device";
   }
-  release();
   return FaultOfValues(shown, compiled.claim, results, run.settings().computes_in);
 }
 
