@@ -38,8 +38,8 @@ void OnFault(int number, siginfo_t* info, void* context) {
   auto* const at = static_cast<uint8_t*>(info->si_addr);
   uint8_t* const begin = trap.begin.load();
   if (begin != nullptr && at >= begin && at < begin + trap.size.load()) {
+    trap.cancelled_ns.store(1);  // before another thread can write
     mprotect(begin, trap.size.load(), PROT_READ | PROT_WRITE);
-    trap.cancelled_ns.store(1);
     return;
   }
   if ((before_trap.sa_flags & SA_SIGINFO) != 0) return before_trap.sa_sigaction(number, info, context);

@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint64_t kLimitNs = 10'000'000;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr uint64_t kMostLateNs = 1'000'000'000;
+constexpr uint64_t kMostLateNs = 4'000'000'000;  // half a second was read on a machine without other work
 #else
 constexpr uint64_t kMostLateNs = 500'000'000;
 #endif
