@@ -18,7 +18,8 @@ class SimNpu final : public PartitionDelegate {
  public:
   static constexpr uint32_t kFlags = DEPUTY_DELEGATE_SIMULATED;
 
-  static constexpr uint32_t kExtensions = kBlobs | kCompileOnly | kResizes | kProfiles | kDeviceClock | kMemory;
+  static constexpr uint32_t kExtensions =
+      kBlobs | kCompileOnly | kResizes | kProfiles | kDeviceClock | kMemory | kAsync | kQueues;
 
   static constexpr bool kReadsPrecision = true;
 
@@ -29,7 +30,8 @@ class SimNpu final : public PartitionDelegate {
                    sim_npu::kHighestHz)
         .Settable()
         .Int("memory", 0, 0, 4096, "memory for weights and tensors, 0 for the device's own size", "MiB")
-        .Bool("realtime", false, "whether a run takes at least the device's time, waiting for the rest of it");
+        .Bool("realtime", false, "whether a run takes at least the device's time, waiting for the rest of it")
+        .String("faults", "", "faults to try out, by run: 'device_lost:3, late:5, queue_full:2'");
   }
 
   static std::vector<Capability> Capabilities() { return sim_npu::ListCapabilities(); }
@@ -64,11 +66,14 @@ class SimNpu final : public PartitionDelegate {
     device_ = std::make_shared<sim_npu::Device>(machine[index], options().Frequency("frequency"),
                                                 static_cast<size_t>(options().Int("memory")) << 20,
                                                 options().Bool("realtime"));
-    return {};
+    return sim_npu::Faults::Parse(options().Text("faults"), &device_->faults);
   }
 
-  // One queue per device: a second run would wait in it, so that the host need not submit it.
+  // Calls of execute would wait for each other.
   Concurrency concurrency() const override { return {/*contexts=*/false, /*executables=*/false, /*instances=*/true}; }
+
+  // The next run is in the queue before the one that the device computes has ended.
+  QueueLimits queue_limits() const override { return {/*queues=*/1, /*runs_in_flight=*/2}; }
 
   Status Groups(const GraphView& graph, const GroupSink& sink) override { return sim_npu::NameGroups(graph, sink); }
 

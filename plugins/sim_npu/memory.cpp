@@ -57,10 +57,17 @@ void DeviceMemory::Release(uint64_t handle) {
   buffers_.erase(handle);
 }
 
+void DeviceMemory::LoseBuffers() {
+  const std::lock_guard<std::mutex> lock(buffers_mutex_);
+  newest_lost_ = newest_;
+}
+
 Result<void*> DeviceMemory::Find(uint64_t handle, uint64_t offset, uint64_t bytes) const {
   const std::lock_guard<std::mutex> lock(buffers_mutex_);
   const auto found = buffers_.find(handle);
   if (found == buffers_.end()) return Status(Code::kInvalidArgument, "there is no buffer " + std::to_string(handle));
+  if (handle <= newest_lost_)
+    return Status(Code::kDeviceLost, "buffer " + std::to_string(handle) + " was lost with the device");
   if (offset > found->second.bytes || bytes > found->second.bytes - offset)
     return Status(Code::kInvalidArgument, "buffer " + std::to_string(handle) + " ends before byte " +
                                               std::to_string(offset) + " + " + std::to_string(bytes));

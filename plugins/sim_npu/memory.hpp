@@ -40,7 +40,10 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   // A buffer for the host's tensors; OUT_OF_MEMORY when the budget does not hold it. Names are never used again.
   deputy::sdk::Result<uint64_t> Allocate(size_t bytes, size_t alignment);
   void Release(uint64_t handle);
-  // Where the simulation has bytes of a buffer, until its release; INVALID_ARGUMENT outside of it.
+  // The device was lost and is there again: buffers from before are not.
+  void LoseBuffers();
+  // Where the simulation has bytes of a buffer, until its release; INVALID_ARGUMENT outside of it, DEVICE_LOST for one
+  // from before a loss.
   deputy::sdk::Result<void*> Find(uint64_t handle, uint64_t offset, uint64_t bytes) const;
 
  private:
@@ -55,9 +58,9 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   const size_t budget_;
   mutable std::mutex mutex_;
   size_t used_ = 0;
-  mutable std::mutex buffers_mutex_;  // of the two below
+  mutable std::mutex buffers_mutex_;  // of all below
   std::unordered_map<uint64_t, Buffer> buffers_;
-  uint64_t newest_ = 0;
+  uint64_t newest_ = 0, newest_lost_ = 0;
 };
 
 // A tensor's lifetime: from the step that writes it to the last step that reads it.

@@ -32,6 +32,7 @@ using deputy::sdk::Result;
 using deputy::sdk::RunArgs;
 using deputy::sdk::SizeOf;
 using deputy::sdk::Status;
+using deputy::sdk::SubmittedRun;
 using deputy::sdk::TensorView;
 using deputy::sdk::ValueView;
 using deputy::sdk::Verdict;
@@ -39,6 +40,7 @@ using deputy::sdk::Verdict;
 namespace {
 
 constexpr uint32_t kBlobFormat = 2;
+constexpr std::chrono::milliseconds kLateBy(50);  // of a run that option 'faults' names
 
 // Leaves the queue that a run has entered.
 class DeviceTurn {
@@ -57,6 +59,7 @@ class Context final : public ExecutionContext {
   explicit Context(Program& program) : program_(program) {}
   MemoryWish WishOf(size_t index) override { return {program_.Keeps(index), 0, 64}; }
   Status Execute(const RunArgs& run) override { return program_.Run(run, profiler() ? &spans_ : nullptr); }
+  Status Submit(SubmittedRun& run) override { return program_.Submit(*this, run); }
   void Cancel() override { program_.Interrupt(); }
   Result<ResizeOutcome> Resize(const ResizeArgs& shapes) override { return program_.Resize(shapes); }
   Status CollectEvents(const Profiler& to) override {
@@ -229,7 +232,16 @@ void Program::Report(const std::vector<Span>& spans, const Profiler& profiler) c
   }
 }
 
-void Program::Interrupt() { device_->hardware.queue().Interrupt(); }
+Status Program::Submit(ExecutionContext& context, SubmittedRun& run) {
+  if (device_->faults.IsNextSubmitRefused()) return Status(Code::kUnavailable, "the queue is full (option 'faults')");
+  device_->commands.Add(context, run);
+  return {};
+}
+
+void Program::Interrupt() {
+  device_->commands.EndCancelled();
+  device_->hardware.queue().Interrupt();
+}
 
 bool Program::Keeps(size_t index) const { return index >= inputs_.size() || inputs_[index].tensor != kNoTensor; }
 
@@ -275,6 +287,11 @@ Status Program::Run(const RunArgs& run, std::vector<Span>* spans) {
   DeviceQueue& queue = device_->hardware.queue();
   DEPUTY_SDK_RETURN_IF_ERROR(queue.Enter(run, host_));
   const DeviceTurn turn(queue);
+  const Faults::OfRun fault = device_->faults.NextRun();
+  if (fault == Faults::OfRun::kDeviceLost) {
+    device_->memory->LoseBuffers();
+    return Status(Code::kDeviceLost, "the device was lost (option 'faults')");
+  }
   // The hint of a run is a clock for it alone.
   const uint64_t hz = run.power_level() == 0 ? device_->clock.hz() : GrantedHz({run.power_level(), 0});
   const uint64_t end_ns = device_->realtime ? host_.clock_ns() + NanosecondsOf(cycles, hz) : 0;
@@ -285,6 +302,7 @@ Status Program::Run(const RunArgs& run, std::vector<Span>* spans) {
     Compute(step);
   }
   if (device_->realtime) DEPUTY_SDK_RETURN_IF_ERROR(queue.Until(end_ns, run, host_));
+  if (fault == Faults::OfRun::kLate) std::this_thread::sleep_for(kLateBy);
   DEPUTY_SDK_RETURN_IF_ERROR(Store(run));
   if (spans != nullptr) {
     const uint64_t start_ns = device_->clock.busy_ns();

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "clock.hpp"
+#include "command_queue.hpp"
 #include "constant.hpp"
 #include "deputy/sdk/sdk.hpp"
+#include "faults.hpp"
 #include "memory.hpp"
 #include "operators.hpp"
 
@@ -36,6 +38,8 @@ struct Device {
   Clock clock;
   std::shared_ptr<DeviceMemory> memory;
   const bool realtime;
+  Faults faults;
+  CommandQueue commands;
 };
 
 // A step of a run on the device's own clock.
@@ -70,6 +74,8 @@ class Program final : public deputy::sdk::Executable {
   bool Keeps(size_t index) const;
   // `spans`, when given, gets the times of all steps.
   deputy::sdk::Status Run(const deputy::sdk::RunArgs& run, std::vector<Span>* spans);
+  // Executes the run with the context when those before it have ended. UNAVAILABLE: the queue is full.
+  deputy::sdk::Status Submit(deputy::sdk::ExecutionContext& context, deputy::sdk::SubmittedRun& run);
   // Runs that wait for the device look again whether they are cancelled. [any-thread]
   void Interrupt();
   // NOT_SUPPORTED for shapes that the device cannot hold.

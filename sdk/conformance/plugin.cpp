@@ -189,34 +189,41 @@ void Context::Cancel(uint64_t run) {
   plugin_.CallVoid("cancel", [&] { delegate_->cancel(made_, run); });
 }
 
+deputy_run_args Context::NextRun() {
+  deputy_run_args args{};
+  args.struct_size = sizeof args;
+  args.run = ++runs_;
+  if (DEPUTY_HAS_FN(delegate_, deputy_delegate, scratch_size))
+    plugin_.CallVoid("scratch_size", [&] { args.scratch_size = delegate_->scratch_size(made_); });
+  return args;
+}
+
+std::unique_ptr<GuardedBuffer> Context::LendScratch(deputy_run_args& args) const {
+  if (args.scratch_size == 0) return nullptr;
+  auto scratch = std::make_unique<GuardedBuffer>("the scratch memory", args.scratch_size, Flush::kEnd, 64);
+  std::memset(scratch->data(), static_cast<int>(0x3c + args.run), args.scratch_size);
+  args.scratch = scratch->data();
+  return scratch;
+}
+
 Outcome Context::Execute(const std::vector<deputy_tensor>& inputs, const std::vector<deputy_tensor>& outputs,
                          const RunSettings& settings) {
   std::vector<const deputy_tensor*> in, out;
   for (const deputy_tensor& tensor : inputs) in.push_back(&tensor);
   for (const deputy_tensor& tensor : outputs) out.push_back(&tensor);
-  deputy_run_args args{};
-  args.struct_size = sizeof args;
+  deputy_run_args args = NextRun();
   args.input_count = static_cast<uint32_t>(in.size());
   args.output_count = static_cast<uint32_t>(out.size());
   args.inputs = in.data();
   args.outputs = out.data();
-  args.run = ++runs_;
   args.flags = settings.flags;
   args.deadline_ns = settings.deadline_ns;
   args.allocator = settings.allocator;
   args.power_level = settings.power_level;
   args.precision = settings.precision;
-  if (DEPUTY_HAS_FN(delegate_, deputy_delegate, scratch_size))
-    plugin_.CallVoid("scratch_size", [&] { args.scratch_size = delegate_->scratch_size(made_); });
   if (args.scratch_size > kMostScratch)
     return {DEPUTY_INTERNAL, DEPUTY_NO_NODE, "it asks for " + std::to_string(args.scratch_size) + " bytes of scratch"};
-  // Between guard pages, and of other contents in each run.
-  std::unique_ptr<GuardedBuffer> scratch;
-  if (args.scratch_size != 0) {
-    scratch = std::make_unique<GuardedBuffer>("the scratch memory", args.scratch_size, Flush::kEnd, 64);
-    std::memset(scratch->data(), static_cast<int>(0x3c + args.run), args.scratch_size);
-    args.scratch = scratch->data();
-  }
+  const std::unique_ptr<GuardedBuffer> scratch = LendScratch(args);
   return plugin_.Call("execute", [&] { return delegate_->execute(made_, &args); });
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "guarded_buffer.hpp"
 #include "host_services.hpp"
 
 namespace deputy::conformance {
@@ -91,6 +92,10 @@ class Context {
   Context& operator=(const Context&) = delete;
   Outcome Execute(const std::vector<deputy_tensor>& inputs, const std::vector<deputy_tensor>& outputs,
                   const RunSettings& settings = {});
+  // The arguments of the next run but its tensors.
+  deputy_run_args NextRun();
+  // Its scratch memory, between guard pages and of other contents in each run; NULL if it needs none.
+  std::unique_ptr<GuardedBuffer> LendScratch(deputy_run_args& args) const;
   // The number of the next run.
   uint64_t next_run() const { return runs_ + 1; }
   bool can_cancel() const { return DEPUTY_HAS_FN(delegate_, deputy_delegate, cancel); }

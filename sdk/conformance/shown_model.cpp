@@ -54,12 +54,12 @@ void Binding::Assign(const ShownModel& other, const Claim& claim, uint8_t poison
   for (const auto& buffer : output_buffers_) buffer->Fill(poison);
 }
 
-void Binding::Close() {
-  for (const auto& buffer : output_buffers_) buffer->Protect(true, " after execute had returned");
+void Binding::Close(const std::string& why) {
+  for (const auto& buffer : output_buffers_) buffer->Protect(true, why);
 }
 
-Outcome Binding::RunStopped(Context& context, size_t number, const std::function<void()>& meanwhile, bool* stopped,
-                            std::string* why_not, Where where) {
+Outcome Binding::RunStopped(const std::function<Outcome()>& run, size_t number, const std::function<void()>& meanwhile,
+                            bool* stopped, std::string* why_not, Where where) {
   *stopped = false;
   const GuardedBuffer& buffer =
       number < input_buffers_.size() ? *input_buffers_[number] : *output_buffers_[number - input_buffers_.size()];
@@ -88,7 +88,7 @@ Outcome Binding::RunStopped(Context& context, size_t number, const std::function
       *why_not = other.why_not();
       return {};
     }
-    outcome = Run(context);
+    outcome = run();
     ended = true;
     other.Join();
   }

@@ -48,15 +48,20 @@ class Binding {
   }
   // Other values in the same buffers; `other` has the same shapes.
   void Assign(const ShownModel& other, const Claim& claim, uint8_t poison);
-  // From now on the outputs are read-only as well.
-  void Close();
+  // From now on the outputs are read-only as well. `why` completes "wrote output 0".
+  void Close(const std::string& why = " after execute had returned");
   // Runs, and waits where the delegate first touches buffer `number` (inputs in front of outputs) until `meanwhile` has
   // been called on another thread, or has not returned for a while. `stopped`: it touched the buffer, and `meanwhile`
   // returned in time.
   // kMiddle: where it first touches a page in the middle of the buffer, if it has several.
   enum class Where { kFirst, kMiddle };
   Outcome RunStopped(Context& context, size_t number, const std::function<void()>& meanwhile, bool* stopped,
-                     std::string* why_not, Where where = Where::kFirst);
+                     std::string* why_not, Where where = Where::kFirst) {
+    return RunStopped([&] { return Run(context); }, number, meanwhile, stopped, why_not, where);
+  }
+  // The same for another way to run.
+  Outcome RunStopped(const std::function<Outcome()>& run, size_t number, const std::function<void()>& meanwhile,
+                     bool* stopped, std::string* why_not, Where where = Where::kFirst);
   // Of the inputs, then outputs.
   std::vector<deputy_tensor> Tensors() const {
     std::vector<deputy_tensor> tensors = inputs_;

@@ -121,6 +121,7 @@ std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<Mod
                                                                  BlobTests(cases, models),
                                                                  ProfilingTests(cases, models),
                                                                  MemoryTests(cases),
+                                                                 AsyncTests(cases),
                                                                  LeakTests(cases, models),
                                                                  HostTests(cases),
                                                                  OwnModelTests(settings)})

@@ -139,6 +139,7 @@ std::vector<Test> ResizeTests(const std::vector<Case>& cases);
 std::vector<Test> ProfilingTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 std::vector<Test> BlobTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 std::vector<Test> MemoryTests(const std::vector<Case>& cases);
+std::vector<Test> AsyncTests(const std::vector<Case>& cases);
 std::vector<Test> LeakTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 // With --model alone.
 std::vector<Test> OwnModelTests(const Settings& settings);

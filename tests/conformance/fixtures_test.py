@@ -210,19 +210,29 @@ EXPECTED = {
     "memory_wants_less": ("memory.runs", "wish_of: for tensor 0 it wants"),
     "memory_odd_alignment": ("memory.runs", "the alignment is 96, no power of two"),
     "memory_forgets_results": ("memory.runs", "largest error"),
+    # Runs that the delegate ends by itself.
+    "queue_runs_in_submit": ("async.overlap", "runs ended within submit"),
+    "queue_ends_twice": ("async.overlap", "has ended before, or was never submitted"),
+    "queue_ends_another": ("async.runs", "a run has not ended 10 s after submit"),
+    "queue_writes_late": ("async.runs", "after its run had ended"),
+    "queue_loses_cancelled": ("async.cancel", "a run has not ended 10 s after its cancel, behind another"),
+    "queue_refuses_oddly": ("async.full_queue", "a run too many is not refused as UNAVAILABLE: out of memory"),
+    "queue_polls_wrong": ("async.runs", "poll says that a run for which done was called has not ended"),
+    "queue_takes_none": ("async.queues", "no run can begin with 1 queues, 0 runs in flight"),
+    "queue_chooses_none": ("async.queues", "choose selects run 2 of 2 on queue 0 of 1"),
     "compile_only_writes_nothing": ("blob.compile_only", "opened to compile only, it writes no executable"),
 }
 # Sound on their own; they are wrong beside another plugin or for another host.
 SOUND = {"good", "able", "claims_whole", "claims_clusters", "groups_named", "groups_quantized", "heeds_deadline",
          "calls_another_abi", "escapes", "escapes_with_devices", "exclusive",
-         "holds_memory", "ignores_cancel", "keeps_memory", "leaves_a_mark", "logs_a_lot", "misbehaves", "needs_socket",
+         "holds_memory", "ignores_cancel", "has_queue", "keeps_memory", "leaves_a_mark", "logs_a_lot", "misbehaves", "needs_socket",
          "one_at_a_time", "outlives_deadline",
          "takes_custom", "takes_open_extents", "duplicate", "rival", "says_priority", "unavailable", "finder",
          "streamer"}  # fmt: skip
 # All but the operators that a fixture does not have.
 SOUND_TESTS = ("entry.*,options.*,device.*,lifecycle.*,numerics.Relu,partitions.*,fusions.Relu,fusions.patterns,"
                "fusions.networks,execution.*,state.Relu,state.partitions,calls.*,shapes.*,resize.*,profiling.*,blob.*,"
-               "memory.*,leaks.*,host.scan")  # fmt: skip
+               "memory.*,async.*,leaks.*,host.scan")  # fmt: skip
 UNAVAILABLE = 4  # exit status
 NO_PLUGINS = {"helper", "good_aarch64"}
 

@@ -61,6 +61,7 @@ SLEEPERS = {
     "tests/fixtures/plugins/hang_in_init.c": "a plugin that takes long",
     "tests/fixtures/plugins/holds_memory.c": "a plugin that takes long",
     "tests/fixtures/plugins/misbehaves.c": "a plugin that takes long",
+    "tests/fixtures/plugins/queue_writes_late.c": "a plugin that takes long",
     "tests/fixtures/plugins/writes_late.c": "a plugin that takes long",
     "tests/integration/waiting.py": "eventually(): between two looks at a state that no event announces",
     "tests/support/waiting.hpp": "Eventually(): the same",

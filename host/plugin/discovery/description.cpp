@@ -123,6 +123,8 @@ std::optional<Rejection> DescribeDelegate(const deputy_delegate& table, const de
   if (ResizeOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_RESIZE);
   if (ProfilingOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_PROFILING);
   if (MemoryOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_MEMORY);
+  if (AsyncOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_ASYNC);
+  if (SchedulingOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_SCHEDULING);
   if (OperatorsOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_OPERATORS);
   if (CapabilitiesOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_CAPABILITIES);
   if (DevicesOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_DEVICES);

@@ -13,6 +13,7 @@
 #include "plugin/discovery/plugin_parts.hpp"
 #include "plugin/discovery/table_check.hpp"
 #include "plugin/proxy/host_services.hpp"
+#include "plugin/proxy/submitted_runs.hpp"
 
 namespace deputy::host {
 
@@ -43,6 +44,10 @@ class PluginLife {
     const std::lock_guard lock(mutex_);
     return limiters_[&delegate];
   }
+  SubmittedRuns& RunsOf(const deputy_delegate& delegate) {
+    const std::lock_guard lock(mutex_);
+    return runs_.try_emplace(&delegate, services_.source()).first->second;
+  }
 
   void Keep(std::unique_ptr<HostServices> services) {
     const std::lock_guard lock(mutex_);
@@ -66,6 +71,7 @@ class PluginLife {
   uint32_t users_ = 0;
   HostServices services_;
   std::map<const deputy_delegate*, ConcurrencyLimiter> limiters_;
+  std::map<const deputy_delegate*, SubmittedRuns> runs_;
   std::vector<std::unique_ptr<HostServices>> kept_;
 };
 
@@ -171,6 +177,8 @@ const deputy_delegate* LoadedPlugin::FindDelegate(std::string_view id) const {
 ConcurrencyLimiter& LoadedPlugin::LimiterOf(const deputy_delegate& delegate) const {
   return life_->LimiterOf(delegate);
 }
+
+SubmittedRuns& LoadedPlugin::RunsOf(const deputy_delegate& delegate) const { return life_->RunsOf(delegate); }
 
 void LoadedPlugin::Keep(std::unique_ptr<HostServices> services) const { life_->Keep(std::move(services)); }
 

@@ -18,6 +18,7 @@
 namespace deputy::host {
 
 class HostServices;
+class SubmittedRuns;
 class PluginLife;
 
 class LoadedPlugin {
@@ -55,6 +56,8 @@ class LoadedPlugin {
   const deputy_delegate* FindDelegate(std::string_view id) const;
   // Every execute of a delegate that limits them goes through it; the same for all users in the process.
   ConcurrencyLimiter& LimiterOf(const deputy_delegate& delegate) const;
+  // Receives the ends of the runs that are submitted to this delegate.
+  SubmittedRuns& RunsOf(const deputy_delegate& delegate) const;
   // Keeps the services of a checked delegate for ever: its threads may use them after it is closed.
   void Keep(std::unique_ptr<HostServices> services) const;
 

@@ -106,12 +106,15 @@ template <class T>
 constexpr uint32_t kKnownFlags = 0;
 template <>
 constexpr uint32_t kKnownFlags<deputy_ext_blob> = DEPUTY_BLOB_COMPILE_ONLY;
+template <>
+constexpr uint32_t kKnownFlags<deputy_ext_async> = DEPUTY_ASYNC_CANCELS;
 
 template <class T>
 uint32_t FlagsOf(const T&) {
   return 0;
 }
 uint32_t FlagsOf(const deputy_ext_blob& table) { return table.flags; }
+uint32_t FlagsOf(const deputy_ext_async& table) { return table.flags; }
 
 // Null where the delegate lacks the table, or the table one of the functions, or where its flags are not known.
 template <class T, class... Functions>
@@ -248,6 +251,17 @@ const deputy_ext_memory* MemoryOf(const deputy_delegate& delegate) {
   using T = deputy_ext_memory;
   return Extension(delegate, DEPUTY_EXT_MEMORY, DEPUTY_END_OF(deputy_ext_memory, copy), &T::wish_of, &T::allocate,
                    &T::release, &T::copy);
+}
+
+const deputy_ext_async* AsyncOf(const deputy_delegate& delegate) {
+  using T = deputy_ext_async;
+  return Extension(delegate, DEPUTY_EXT_ASYNC, DEPUTY_END_OF(deputy_ext_async, run_destroy), &T::submit, &T::poll,
+                   &T::wait, &T::cancel, &T::run_destroy);
+}
+
+const deputy_ext_scheduling* SchedulingOf(const deputy_delegate& delegate) {
+  return Extension(delegate, DEPUTY_EXT_SCHEDULING, DEPUTY_END_OF(deputy_ext_scheduling, limits),
+                   &deputy_ext_scheduling::limits);
 }
 
 const deputy_ext_operators* OperatorsOf(const deputy_delegate& delegate) {

@@ -15,6 +15,7 @@
 #include "deputy/abi/ext/device_control.h"
 #include "deputy/abi/ext/devices.h"
 #include "deputy/abi/ext/draft/memory.h"
+#include "deputy/abi/ext/draft/scheduling.h"
 #include "deputy/abi/ext/estimate.h"
 #include "deputy/abi/ext/operators.h"
 #include "deputy/abi/ext/options.h"
@@ -49,6 +50,8 @@ const deputy_ext_blob* BlobOf(const deputy_delegate& delegate);
 const deputy_ext_resize* ResizeOf(const deputy_delegate& delegate);
 const deputy_ext_profiling* ProfilingOf(const deputy_delegate& delegate);
 const deputy_ext_memory* MemoryOf(const deputy_delegate& delegate);
+const deputy_ext_async* AsyncOf(const deputy_delegate& delegate);
+const deputy_ext_scheduling* SchedulingOf(const deputy_delegate& delegate);
 const deputy_ext_operators* OperatorsOf(const deputy_delegate& delegate);
 
 }  // namespace deputy::host

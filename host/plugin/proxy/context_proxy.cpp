@@ -12,6 +12,9 @@
 namespace deputy::host {
 namespace {
 
+// A device's queue may be full of the runs of others: as long as it may be, and the time between two attempts.
+constexpr uint64_t kLongestFullNs = 1'000'000'000, kFullQueuePauseNs = 1'000'000;
+
 Status CheckOutputs(const RunArgs& args) {
   for (size_t i = 0; i < args.outputs.size(); ++i) {
     const deputy_tensor* tensor = args.outputs[i];
@@ -63,7 +66,7 @@ class ContextProxy::HookedRun {
   static void Cancel(void* self) {
     const ContextProxy& context = static_cast<const HookedRun*>(self)->context_;
     context.opened_.WakeRuns();
-    if (!context.can_cancel_) return;
+    if (!context.can_cancel_ || context.opened_.async() != nullptr) return;
     context.opened_.CallVoid(
         "cancel", [&] { context.opened_.table().cancel(context.context_, context.args_.run); },
         context.executable_->place());
@@ -123,11 +126,55 @@ Status ContextProxy::Run(const RunArgs& args, Watch watch) {
   args_.precision = static_cast<deputy_dtype>(args.hints.precision);
   const HookedRun hooked(*this, args.cancellation);
   if (hooked.is_cancelled()) return args.cancellation->Check();
-  DEPUTY_RETURN_IF_ERROR(CallInTurn("execute", [&] { return opened_.table().execute(context_, &args_); }, watch,
-                                    {args.hints.priority, args.cancellation}));
+  const PassRequest request{args.hints.priority, args.cancellation};
+  DEPUTY_RETURN_IF_ERROR(
+      opened_.async() != nullptr
+          ? RunSubmitted(watch, request)
+          : CallInTurn(
+                "execute", [&] { return opened_.table().execute(context_, &args_); }, watch, request));
   if (!open_.any()) return {};
   if (std::string fault = open_.Fault(); !fault.empty()) return opened_.Fault("execute", std::move(fault));
   return {};
+}
+
+Status ContextProxy::RunSubmitted(Watch watch, const PassRequest& request) {
+  std::optional<RunQueue::Place> place;
+  if (opened_.run_queue() != nullptr) place.emplace(*opened_.run_queue(), context_, request);
+  if (place && !place->Wait()) return request.token->Check();
+  SubmittedRuns& runs = opened_.submitted_runs();
+  deputy_async_args submitted{};
+  submitted.struct_size = sizeof submitted;
+  submitted.run = &args_;
+  submitted.sink = runs.sink();
+  submitted.queue = place ? place->queue() : 0;
+  submitted.priority = request.priority;
+  for (const uint64_t begin_ns = NowNs();;) {
+    SubmittedRuns::Run run(runs);
+    submitted.number = run.number();
+    deputy_async_run* made = nullptr;
+    const auto submit = [&](deputy_async_run** to) { return opened_.async()->submit(context_, &submitted, to); };
+    const Status status = CallInTurn(
+        "submit", [&] { return MakeOwn(made, submit); }, watch, request);
+    if (status.ok() && made != nullptr) return EndOf(run, made, request.token);
+    if (status.ok()) return opened_.Fault("submit", "it succeeded without a run");
+    if (made != nullptr) opened_.LogFault("submit", "it failed and made a run");
+    if (status.code() != StatusCode::kUnavailable || NowNs() - begin_ns > kLongestFullNs) return status;
+    runs.WaitForAnEnd(NowNs() + kFullQueuePauseNs);
+    if (request.token != nullptr && request.token->Due()) return request.token->Check();
+  }
+}
+
+Status ContextProxy::EndOf(SubmittedRuns::Run& run, deputy_async_run* made, const CancellationToken* token) {
+  if (!run.Wait(token)) {
+    const Status status =
+        opened_.Call("cancel", nullptr, [&] { return opened_.async()->cancel(made); }, {executable_->place()});
+    if (!status.ok()) opened_.LogFault("cancel", status.message());
+    run.Wait(nullptr);
+  }
+  deputy_status* const ended = run.TakeStatus();
+  opened_.CallVoid(
+      "run_destroy", [&] { opened_.async()->run_destroy(made); }, executable_->place());
+  return opened_.Taken("done", executable_->graph(), ended);
 }
 
 Status ContextProxy::RunFirst(const RunArgs& args) {

@@ -37,6 +37,10 @@ class ContextProxy final : public ExecutionContext {
   class HookedRun;
   void AskScratchSize();
   Status Run(const RunArgs& args, Watch watch);
+  // Submits the run of args_ and waits for its end.
+  Status RunSubmitted(Watch watch, const PassRequest& request);
+  // Waits until the run has ended, cancels it when the token is due, and destroys it.
+  Status EndOf(SubmittedRuns::Run& run, deputy_async_run* made, const CancellationToken* token);
   // The first run, and the first after a resize: outputs that it does not write are an error.
   Status RunFirst(const RunArgs& args);
   // The run of a checked delegate.

@@ -30,6 +30,7 @@ OpenedDelegate::OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deput
       resize_(ResizeOf(*table)),
       profiling_(ProfilingOf(*table)),
       memory_(MemoryOf(*table)),
+      async_(AsyncOf(*table)),
       domain_(NextDomain()),
       device_(request.device),
       driver_(request.driver),
@@ -39,6 +40,7 @@ OpenedDelegate::OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deput
       precision_(static_cast<deputy_dtype>(request.precision)),
       call_limit_{request.call_timeout, request.abort_on_hang ? HangAction::kAbort : HangAction::kReport},
       progress_(request.progress) {
+  if (async_ != nullptr) submitted_runs_ = &plugin_->RunsOf(*table_);
   if (!is_serial()) return;
   limiter_ = &plugin_->LimiterOf(*table_);
   run_rules_ = {false, false, false, (table_->flags & DEPUTY_DELEGATE_LOADS_WHILE_RUNNING) != 0};
@@ -72,6 +74,9 @@ Result<std::shared_ptr<OpenedDelegate>> OpenedDelegate::Open(std::shared_ptr<Loa
   }));
   if (opened->instance_ == nullptr) return opened->Fault("open", "it succeeded without an instance");
   DEPUTY_RETURN_IF_ERROR(opened->AskConcurrency());
+  if (opened->async_ != nullptr) {
+    DEPUTY_ASSIGN_OR_RETURN(opened->run_queue_, RunQueue::Make(*opened, SchedulingOf(*table)));
+  }
   return opened;
 }
 

@@ -22,6 +22,8 @@
 #include "plugin/discovery/table_check.hpp"
 #include "plugin/proxy/graph_handle.hpp"
 #include "plugin/proxy/host_services.hpp"
+#include "plugin/proxy/run_queue.hpp"
+#include "plugin/proxy/submitted_runs.hpp"
 
 namespace deputy::host {
 
@@ -72,6 +74,9 @@ class OpenedDelegate {
   const deputy_ext_resize* resize() const { return resize_; }
   const deputy_ext_profiling* profiling() const { return profiling_; }
   const deputy_ext_memory* memory() const { return memory_; }
+  const deputy_ext_async* async() const { return async_; }
+  SubmittedRuns& submitted_runs() const { return *submitted_runs_; }       // with async()
+  RunQueue* run_queue() const { return run_queue_.get(); }                 // null: its queues have no limits
   uint64_t domain() const { return domain_; }                              // of its buffers
   std::atomic<uint64_t>& device_losses() const { return device_losses_; }  // DeviceMemory::losses
 
@@ -83,6 +88,10 @@ class OpenedDelegate {
     if (!Returned(
             {plugin_->label(), function, detail.place}, [&] { raw = call(); }, detail.watch))
       return Fault(function, "it threw an exception");
+    return Taken(function, graph, raw);
+  }
+  // The status that the plugin returned, or ended a run with; null is success. It is the host's.
+  Status Taken(const char* function, const deputy_graph* graph, deputy_status* raw) const {
     if (raw == nullptr) return {};
     if (handle_tracker() != nullptr && handle_tracker()->WasReturned(raw))
       return Fault(function, "it returned a status a second time");
@@ -132,10 +141,12 @@ class OpenedDelegate {
   };
 
   // Whether runs may have to wait for others.
-  bool limits_runs() const { return limiter_ != nullptr; }
+  bool limits_runs() const { return limiter_ != nullptr || async_ != nullptr; }
   // Runs that wait look at their tokens again. [any-thread]
   void WakeRuns() const {
     if (limiter_ != nullptr) limiter_->Wake();
+    if (run_queue_ != nullptr) run_queue_->Wake();
+    if (submitted_runs_ != nullptr) submitted_runs_->Wake();
   }
 
   // "plugin com.example.npu (npu.so): execute"
@@ -176,6 +187,9 @@ class OpenedDelegate {
   const deputy_ext_resize* resize_;
   const deputy_ext_profiling* profiling_;
   const deputy_ext_memory* memory_;
+  const deputy_ext_async* async_;
+  SubmittedRuns* submitted_runs_ = nullptr;
+  std::unique_ptr<RunQueue> run_queue_;
   const uint64_t domain_;
   mutable std::atomic<uint64_t> device_losses_{0};
   std::string device_, driver_;

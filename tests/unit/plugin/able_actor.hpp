@@ -1,6 +1,7 @@
 // A plugin as an object that has every optional extension and does in each what the test says.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -23,6 +24,9 @@ struct AbleActor {
   deputy_ext_profiling profiling{};
   deputy_ext_operators operators{};
   deputy_ext_memory memory{};
+  deputy_ext_async async{};
+  deputy_ext_scheduling scheduling{};
+  bool is_async = false;  // has the two above
   std::vector<deputy_operator_info> operator_infos;
   uint32_t open_flags = 0;
   int executables = 0, destroyed = 0, released = 0;
@@ -41,6 +45,11 @@ struct AbleActor {
   std::function<deputy_status*(const deputy_buffer_request&, uint64_t&)> allocate;
   std::function<deputy_status*(const deputy_copy_args&, deputy_async_run*&)> copy;
   std::vector<uint64_t> released_buffers;
+  std::function<deputy_status*(const deputy_async_args&, deputy_async_run*&)> submit;
+  std::function<deputy_status*()> cancel_run;
+  std::function<deputy_status*(deputy_queue_limits&)> limits;
+  std::function<deputy_status*(std::vector<const deputy_ready_run*>, uint32_t& chosen, uint32_t& queue)> choose;
+  std::atomic<int> destroyed_runs{0};
   const deputy_profile_sink* sink = nullptr;
   const deputy_host* host = nullptr;
 
@@ -78,6 +87,8 @@ inline AbleActor::AbleActor() {
     if (std::string_view(id) == DEPUTY_EXT_PROFILING) return &actor.profiling;
     if (std::string_view(id) == DEPUTY_EXT_OPERATORS) return &actor.operators;
     if (std::string_view(id) == DEPUTY_EXT_MEMORY) return &actor.memory;
+    if (std::string_view(id) == DEPUTY_EXT_ASYNC && actor.is_async) return &actor.async;
+    if (std::string_view(id) == DEPUTY_EXT_SCHEDULING && actor.is_async) return &actor.scheduling;
     return nullptr;
   };
   delegate.open = [](const deputy_delegate* self, const deputy_open_args* args,
@@ -156,6 +167,22 @@ inline AbleActor::AbleActor() {
   memory.release = [](deputy_instance* self, uint64_t handle) { Able(self).released_buffers.push_back(handle); };
   memory.copy = [](deputy_instance* self, const deputy_copy_args* args, deputy_async_run** out) {
     return Able(self).copy(*args, *out);
+  };
+  async.struct_size = sizeof async;
+  async.submit = [](deputy_context* self, const deputy_async_args* args, deputy_async_run** out) {
+    return Able(self).submit(*args, *out);
+  };
+  async.poll = [](deputy_async_run*, uint32_t*) -> deputy_status* { return nullptr; };
+  async.wait = [](deputy_async_run*, uint64_t) -> deputy_status* { return nullptr; };
+  async.cancel = [](deputy_async_run* self) { return Able(self).cancel_run(); };
+  async.run_destroy = [](deputy_async_run* self) { ++Able(self).destroyed_runs; };
+  scheduling.struct_size = sizeof scheduling;
+  scheduling.limits = [](deputy_instance* self, deputy_queue_limits* to) -> deputy_status* {
+    return Able(self).limits ? Able(self).limits(*to) : nullptr;
+  };
+  scheduling.choose = [](deputy_instance* self, const deputy_ready_run* const* ready, uint32_t count, uint32_t* chosen,
+                         uint32_t* queue) -> deputy_status* {
+    return Able(self).choose ? Able(self).choose({ready, ready + count}, *chosen, *queue) : nullptr;
   };
   operators.struct_size = sizeof operators;
   operators.operator_count = [](const deputy_delegate* self) {

@@ -36,6 +36,12 @@ class ThrowingContext final : public ExecutionContext {
     MayThrow("WishOf");
     return {true, 0, 64};
   }
+  Status Submit(SubmittedRun& run) override {
+    MayThrow("Submit");
+    run.End({});
+    return {};
+  }
+  void Cancel() override { MayThrow("Cancel"); }
 };
 
 class ThrowingExecutable final : public Executable {
@@ -56,7 +62,7 @@ class ThrowingExecutable final : public Executable {
 
 class ThrowingDelegate final : public PartitionDelegate {
  public:
-  static constexpr uint32_t kExtensions = kBlobs | kResizes | kProfiles | kDeviceClock | kMemory;
+  static constexpr uint32_t kExtensions = kBlobs | kResizes | kProfiles | kDeviceClock | kMemory | kAsync | kQueues;
   static OptionSchema Options() { return OptionSchema().Int("threads", 1, 1, 8, "threads to use"); }
   static Status Probe(const Host&) {
     MayThrow("Probe");
@@ -94,6 +100,14 @@ class ThrowingDelegate final : public PartitionDelegate {
   void ReleaseBuffer(uint64_t) override { MayThrow("ReleaseBuffer"); }
   Status CopyBytes(const CopySide&, const CopySide&, uint64_t) override {
     MayThrow("CopyBytes");
+    return {};
+  }
+  QueueLimits queue_limits() const override {
+    MayThrow("queue_limits");
+    return {};
+  }
+  QueueChoice Choose(Span<const deputy_ready_run* const>) override {
+    MayThrow("Choose");
     return {};
   }
   void Look(const GraphView&) override { MayThrow("Look"); }
@@ -162,7 +176,8 @@ fake::StatusPtr LiveThrough(fake::Host& host, const deputy_delegate* table) {
   const auto* profiling = static_cast<const deputy_ext_profiling*>(extension(DEPUTY_EXT_PROFILING));
   const auto* operators = static_cast<const deputy_ext_operators*>(extension(DEPUTY_EXT_OPERATORS));
   const auto* memory = static_cast<const deputy_ext_memory*>(extension(DEPUTY_EXT_MEMORY));
-
+  const auto* async = static_cast<const deputy_ext_async*>(extension(DEPUTY_EXT_ASYNC));
+  const auto* queues = static_cast<const deputy_ext_scheduling*>(extension(DEPUTY_EXT_SCHEDULING));
   const auto* devices = static_cast<const deputy_ext_devices*>(extension(DEPUTY_EXT_DEVICES));
   const auto* propose = static_cast<const deputy_ext_propose*>(extension(DEPUTY_EXT_PROPOSE));
   const auto* estimate = static_cast<const deputy_ext_estimate*>(extension(DEPUTY_EXT_ESTIMATE));
@@ -209,6 +224,11 @@ fake::StatusPtr LiveThrough(fake::Host& host, const deputy_delegate* table) {
   deputy_async_run* under_way = nullptr;
   call([&] { return memory->allocate(opened.instance(), &request, &handle); });
   call([&] { return memory->copy(opened.instance(), &copy, &under_way); });
+  deputy_queue_limits limits{};
+  limits.struct_size = sizeof limits;
+  uint32_t chosen = 0, queue = 0;
+  call([&] { return queues->limits(opened.instance(), &limits); });
+  call([&] { return queues->choose(opened.instance(), nullptr, 0, &chosen, &queue); });
   call([&] { return opened.QuerySupport().release(); });
   call([&] { return propose->groups(opened.instance(), host.graph(), &groups); });
   deputy_executable *executable = nullptr, *restored = nullptr;
@@ -239,6 +259,13 @@ fake::StatusPtr LiveThrough(fake::Host& host, const deputy_delegate* table) {
   call([&] { return profiling->set_profiling(context, &events); });
   call([&] { return table->execute(context, &run); });
   call([&] { return profiling->collect(context, &events); });
+  deputy_async_args submitted{};
+  submitted.struct_size = sizeof submitted;
+  submitted.run = &run;
+  deputy_async_run* made = nullptr;
+  call([&] { return async->submit(context, &submitted, &made); });
+  call([&] { return async->cancel(made); });
+  if (made != nullptr) async->run_destroy(made);
   if (context != nullptr) table->context_destroy(context);
   if (restored != nullptr) table->executable_destroy(restored);
   if (executable != nullptr) table->executable_destroy(executable);
@@ -271,7 +298,8 @@ INSTANTIATE_TEST_SUITE_P(Function, ThrownIn,
                                          "device_state", "BlobCompatibility", "CorrelateClocks", "concurrency", "Look",
                                          "Supports", "Groups", "Estimate", "Compile", "Restore", "Serialize",
                                          "DescribeEvents", "CreateContext", "Resize", "Execute", "CollectEvents",
-                                         "AllocateBuffer", "CopyBytes", "WishOf"),
+                                         "AllocateBuffer", "CopyBytes", "WishOf", "Submit", "Cancel", "queue_limits",
+                                         "Choose"),
                          [](const testing::TestParamInfo<const char*>& one) { return std::string(one.param); });
 
 class ReleaseThrows : public ThrownIn {};

@@ -48,11 +48,13 @@ struct Record {
   deputy_ext_resize resize{};
   deputy_ext_profiling profiling{};
   deputy_ext_memory memory{};
+  deputy_ext_async async{};
+  deputy_ext_scheduling scheduling{};
   deputy_ext_operators own_operators{};
   std::function<Status(const Host&, std::string_view)> check_blob;  // empty: only a text equal to the delegate's own
   std::function<Status(const Host&)> probe;
   // For placement_thunks.hpp; an empty `devices`: the class does not enumerate.
-  bool groups = false, estimates = false, limits_concurrency = false;
+  bool groups = false, estimates = false, limits_concurrency = false, chooses = false;
   std::vector<Capability> capabilities;
   std::deque<std::vector<deputy_dtype>> capability_dtypes;
   std::vector<deputy_capability> capability_rows;

@@ -91,6 +91,8 @@ enum : uint32_t {
   kProfiles = 8,      // ExecutionContext::CollectEvents and profiler(), Executable::DescribeEvents
   kDeviceClock = 16,  // with kProfiles: events on the device's clock, and CorrelateClocks
   kMemory = 32,       // ExecutionContext::WishOf, AllocateBuffer, ReleaseBuffer, CopyBytes
+  kAsync = 64,        // ExecutionContext::Submit
+  kQueues = 128,      // with kAsync: queue_limits, and Choose if the class has one
 };
 
 // A delegate's class may hide these members with its own:
@@ -162,6 +164,12 @@ class DelegateBase {
   virtual Status CopyBytes(const CopySide&, const CopySide&, uint64_t) {
     return Status(Code::kNotSupported, "no memory of a device");
   }
+
+  // With kQueues: constant over the life of the delegate.
+  virtual QueueLimits queue_limits() const { return {}; }
+  // With kQueues, if the class overrides it: the next of the runs that wait, which are in the host's order. It uses
+  // nothing of the device and returns within 10 us. One call at a time.
+  virtual QueueChoice Choose(Span<const deputy_ready_run* const>) { return {}; }
 
   const Host& host() const { return host_; }
   const OptionValues& options() const { return options_; }

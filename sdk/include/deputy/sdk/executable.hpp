@@ -10,6 +10,7 @@
 #include "deputy/sdk/device_memory.hpp"
 #include "deputy/sdk/profiling.hpp"
 #include "deputy/sdk/status.hpp"
+#include "deputy/sdk/submitted_run.hpp"
 #include "deputy/sdk/tensor_view.hpp"
 
 namespace deputy::sdk {
@@ -45,6 +46,11 @@ class ExecutionContext {
   // The run that is under way should end: for devices that wait in their driver; others test RunArgs::cancelled().
   // Returns at once. [any-thread]
   virtual void Cancel() {}
+
+  // With kAsync, which the host uses in place of Execute: begins a run, which ends when its End is called, and returns.
+  // After a failure the run has not begun, and End is not called; kUnavailable: the queue is full. [one call per
+  // context]
+  virtual Status Submit(SubmittedRun&) { return Status(Code::kNotSupported, "runs end before they return"); }
 
   // With kResizes. After a failure the context is as it was. kNotSupported: the host places the model again.
   virtual Result<ResizeOutcome> Resize(const ResizeArgs&) {

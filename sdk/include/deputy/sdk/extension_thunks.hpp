@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "deputy/sdk/boundary.hpp"
+#include "deputy/sdk/submission_thunks.hpp"
 
 namespace deputy::sdk::detail {
 
@@ -176,6 +177,7 @@ struct ExtensionThunks {
                         (record.extensions & kDeviceClock) != 0 ? Correlate : nullptr};
     record.memory = {
         sizeof record.memory, 0, 0, 0, WishOf, Allocate, nullptr, nullptr, Release, nullptr, nullptr, Copy};
+    SubmissionThunks::FillTables(record);
     record.own_operators = {sizeof record.own_operators, 0, OperatorCount, OperatorAt, Infer, Compute};
     for (OwnOperator& one : record.operators) record.operator_infos.push_back(one.Info());
   }
@@ -186,6 +188,8 @@ struct ExtensionThunks {
     if (std::strcmp(id, DEPUTY_EXT_RESIZE) == 0 && (record.extensions & kResizes) != 0) return &record.resize;
     if (std::strcmp(id, DEPUTY_EXT_PROFILING) == 0 && (record.extensions & kProfiles) != 0) return &record.profiling;
     if (std::strcmp(id, DEPUTY_EXT_MEMORY) == 0 && (record.extensions & kMemory) != 0) return &record.memory;
+    if (std::strcmp(id, DEPUTY_EXT_ASYNC) == 0 && (record.extensions & kAsync) != 0) return &record.async;
+    if (std::strcmp(id, DEPUTY_EXT_SCHEDULING) == 0 && (record.extensions & kQueues) != 0) return &record.scheduling;
     if (std::strcmp(id, DEPUTY_EXT_OPERATORS) == 0 && !record.operators.empty()) return &record.own_operators;
     return nullptr;
   }

@@ -124,6 +124,7 @@ void AddPlacement(Record& record) {
   record.estimates = unknown || !std::is_same_v<decltype(&D::Estimate), decltype(&DelegateBase::Estimate)>;
   record.limits_concurrency =
       unknown || !std::is_same_v<decltype(&D::concurrency), decltype(&DelegateBase::concurrency)>;
+  record.chooses = unknown || !std::is_same_v<decltype(&D::Choose), decltype(&DelegateBase::Choose)>;
 }
 
 }  // namespace deputy::sdk::detail

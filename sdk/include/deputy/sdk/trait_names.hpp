@@ -34,7 +34,7 @@ DEPUTY_SDK_WRONG_TRAITS(DEPUTY_SDK_HAS)
 
 // In a class named like a function of the base, that name is the class.
 #define DEPUTY_SDK_FUNCTIONS(X) \
-  X(Capabilities) X(Devices) X(Estimate) X(Groups) X(Operators) X(Options) X(Probe) X(concurrency)
+  X(Capabilities) X(Choose) X(Devices) X(Estimate) X(Groups) X(Operators) X(Options) X(Probe) X(concurrency)
 #define DEPUTY_SDK_IS_TYPE(name)             \
   template <class D, class = void>           \
   struct IsType_##name : std::false_type {}; \
@@ -62,12 +62,14 @@ constexpr bool CheckTraits() {
   static_assert((flags & ~uint32_t{DEPUTY_DELEGATE_SERIAL | DEPUTY_DELEGATE_DYNAMIC_SHAPES | DEPUTY_DELEGATE_SIMULATED |
                                    DEPUTY_DELEGATE_LOADS_WHILE_RUNNING | DEPUTY_DELEGATE_STREAMS_CONSTANTS}) == 0,
                 "kFlags has bits that no DEPUTY_DELEGATE_... names");
-  static_assert((extensions & ~uint32_t{kBlobs | kCompileOnly | kResizes | kProfiles | kDeviceClock | kMemory}) == 0,
+  static_assert((extensions & ~uint32_t{kBlobs | kCompileOnly | kResizes | kProfiles | kDeviceClock | kMemory | kAsync |
+                                        kQueues}) == 0,
                 "kExtensions has bits that no extension names");
   static_assert((extensions & kCompileOnly) == 0 || (extensions & kBlobs) != 0,
                 "kExtensions has kCompileOnly without kBlobs");
   static_assert((extensions & kDeviceClock) == 0 || (extensions & kProfiles) != 0,
                 "kExtensions has kDeviceClock without kProfiles");
+  static_assert((extensions & kQueues) == 0 || (extensions & kAsync) != 0, "kExtensions has kQueues without kAsync");
   return true;
 }
 

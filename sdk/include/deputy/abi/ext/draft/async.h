@@ -1,11 +1,13 @@
 /* "deputy.async/2": a run that returns before it is done, so that a device computes while its host continues.
  *
- * DRAFT. Without any promise: this host does not request it, no golden table contains it, and it may change or be
- * removed in any release. A change that breaks it raises the number in its id. See sdk/docs/versioning.md.
+ * DRAFT. Without any promise: no golden table contains it, and it may change or be removed in any release. A change
+ * that breaks it raises the number in its id. See sdk/docs/versioning.md. This host submits the runs of a delegate that
+ * has it, gives each a sink, and passes no fences.
  *
  * Without this extension a run is synchronous: execute is called on the thread of the caller, or on one of the host's
  * where steps of a plan overlap. With it the host still keeps the order of life: every run is destroyed before its
- * context is, and resize is not called while one is in flight. */
+ * context is, and resize is not called while one is in flight. ext/concurrency.h and DEPUTY_DELEGATE_SERIAL limit calls
+ * of submit as those of execute, and not the runs, which scheduling.h limits. */
 #ifndef DEPUTY_ABI_EXT_DRAFT_ASYNC_H
 #define DEPUTY_ABI_EXT_DRAFT_ASYNC_H
 
@@ -30,8 +32,9 @@ typedef struct deputy_async_sink {
 /* One run to start.
  *
  * Of the call alone: this struct, `waits` with its fences, `run` itself. Until the run has ended, that is until done
- * was called or wait has returned its result: the tensors of the run with their extents, strides and memory, its
- * scratch memory, which no other run in flight has, its outputs' allocator, and the sink. */
+ * was called or wait has returned its result: the arrays of the run's inputs and outputs, the tensors with their
+ * extents, strides and memory, its scratch memory, which no other run in flight has, its outputs' allocator, and the
+ * sink. */
 typedef struct deputy_async_args {
   uint32_t struct_size;
   uint32_t wait_count;

@@ -1,0 +1,145 @@
+// A device that is lost, late or full, in the process and in a worker process: each run gets its answer, once and in
+// order, or the error that says why not.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "deputy/deputy.hpp"
+#include "support/waiting.hpp"
+
+namespace deputy {
+namespace {
+
+using std::chrono::milliseconds;
+
+Tensor Numbers(float first) {
+  std::vector<float> values(64);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = first + static_cast<float>(i % 7) / 8;
+  return *Tensor::FromValues<float>(DType::kFloat32, {4, 16}, values);
+}
+
+class DeviceFaultsTest : public testing::TestWithParam<std::string> {
+ protected:
+  ~DeviceFaultsTest() override { SetLogSink(nullptr); }
+  void Load(const std::string& model, const std::string& options) {
+    SetLogSink([](LogLevel, std::string_view, std::string_view) {});
+    const Result<Context> context = Context::FromYamlText(
+        "faults.yaml",
+        "version: 1\nplugins: {paths: [" DEPUTY_TEST_PLUGINS
+        "]}\ncache: {dir: \"off\"}\ndelegates:\n  - {name: npu, delegate: sim_npu, verify: never, isolation: " +
+            GetParam() + ", options: {" + options + "}}\n");
+    ASSERT_TRUE(context.ok()) << context.status().ToString();
+    const Status status = model_.Build(std::string(DEPUTY_TEST_MODELS) + "/" + model + ".onnx", *context);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    session_ = *model_.CreateSession();
+  }
+  // Of around_the_cpu.
+  static void ExpectAnswer(const std::vector<Tensor>& outputs, float first) {
+    const Tensor x = Numbers(first);
+    ASSERT_EQ(outputs.size(), 1u);
+    for (size_t i = 0; i < 64; ++i) {
+      const float a = std::max(x.values<float>()[i], 0.0F);
+      ASSERT_NEAR(outputs[0].values<float>()[i], std::tanh(a) + std::erf(a), 1e-5) << i;
+    }
+  }
+  void ExpectRun(float first) {
+    std::vector<Tensor> outputs;
+    const Status status = session_.Predict({Numbers(first)}, &outputs);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    ExpectAnswer(outputs, first);
+  }
+
+  Model model_;
+  Session session_;
+};
+
+// What a worker process does not carry: submitted runs, and buffers of the device.
+class DeviceFaultsInProcess : public DeviceFaultsTest {};
+
+TEST_P(DeviceFaultsTest, ADeviceThatIsLostInAnyRunCostsNoAnswer) {
+  for (int lost = 1; lost <= 6; ++lost) {
+    SCOPED_TRACE(lost);
+    Load("around_the_cpu", "faults: 'device_lost:" + std::to_string(lost) + "'");
+    for (int run = 0; run < 5; ++run) ExpectRun(static_cast<float>(run) / 4);
+    const HealthReport health = model_.Health();
+    ASSERT_FALSE(health.incidents.empty());
+    EXPECT_NE(health.incidents[0].failure.find("the device was lost"), std::string::npos)
+        << health.incidents[0].failure;
+  }
+}
+
+TEST_P(DeviceFaultsTest, ADeviceThatIsLostAgainAndAgainCostsNoAnswerInFlight) {
+  constexpr int kRequests = 40, kInFlight = 8;
+  std::string faults;
+  for (int run = 3; run < 60; run += 7)
+    faults += (faults.empty() ? "" : ",") + std::string("device_lost:") + std::to_string(run);
+  Load("around_the_cpu", "faults: '" + faults + "'");
+  ASSERT_TRUE(session_.SetInFlight(kInFlight).ok());
+  std::vector<std::future<PredictResult>> results;
+  for (int i = 0; i < kRequests; ++i) {
+    if (i >= kInFlight) results[static_cast<size_t>(i - kInFlight)].wait();
+    Result<std::future<PredictResult>> result = session_.PredictAsync({Numbers(static_cast<float>(i) / 8)});
+    ASSERT_TRUE(result.ok()) << result.status().ToString();
+    results.push_back(std::move(result).value());
+  }
+  for (int i = 0; i < kRequests; ++i) {
+    const PredictResult result = results[static_cast<size_t>(i)].get();
+    ASSERT_TRUE(result.status.ok()) << result.status.ToString();
+    EXPECT_EQ(result.request, static_cast<uint64_t>(i + 1));
+    ExpectAnswer(result.outputs, static_cast<float>(i) / 8);
+  }
+}
+
+TEST_P(DeviceFaultsInProcess, AFullQueueIsTriedAgain) {
+  Load("around_the_cpu", "faults: 'queue_full:1, queue_full:2, queue_full:4'");
+  for (int run = 0; run < 3; ++run) ExpectRun(static_cast<float>(run));
+  EXPECT_TRUE(model_.Health().incidents.empty());
+}
+
+TEST_P(DeviceFaultsTest, ALateEndIsNoAnswer) {
+  Load("around_the_cpu", "faults: 'late:3'");
+  ExpectRun(1);
+  session_.SetTimeout(milliseconds(25));
+  std::vector<Tensor> outputs;
+  // A loaded machine may need longer than that for another run: then the late one is still to come.
+  EXPECT_TRUE(Eventually([&] {
+    const Status status = session_.Predict({Numbers(2)}, &outputs);
+    EXPECT_TRUE(status.ok() || status.code() == StatusCode::kDeadlineExceeded) << status.ToString();
+    return !status.ok();
+  }));
+  session_.SetTimeout(milliseconds(0));
+  for (int run = 0; run < 3; ++run) ExpectRun(static_cast<float>(run));
+}
+
+TEST_P(DeviceFaultsInProcess, ABoundInputThatIsLostIsAnErrorUntilItIsBoundAgain) {
+  Load("adding_up", "faults: 'device_lost:2'");
+  Buffer last = *session_.InputBuffer("last");
+  ASSERT_TRUE(last.is_on_device());
+  ASSERT_TRUE(last.Write(Numbers(1)).ok());
+  ASSERT_TRUE(session_.BindInput("last", last).ok());
+  const auto run = [&] {
+    std::vector<Tensor> outputs;
+    return session_.Predict({Numbers(0.5F), Tensor()}, &outputs);
+  };
+  EXPECT_TRUE(run().ok());
+  EXPECT_EQ(run().code(), StatusCode::kDeviceLost);
+  EXPECT_EQ(run().code(), StatusCode::kDeviceLost) << "the device is there, its memory is not";
+  Buffer next = *session_.InputBuffer("last");
+  ASSERT_TRUE(next.Write(Numbers(1)).ok());
+  ASSERT_TRUE(session_.BindInput("last", next).ok());
+  EXPECT_TRUE(run().ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(Isolation, DeviceFaultsInProcess, testing::Values("none"),
+                         [](const auto& tested) { return tested.param; });
+INSTANTIATE_TEST_SUITE_P(Isolation, DeviceFaultsTest, testing::Values("none", "process"),
+                         [](const auto& tested) { return tested.param; });
+
+}  // namespace
+}  // namespace deputy
