@@ -212,16 +212,24 @@ void Execution::DeviceValues::Begin() {
 void Execution::DeviceValues::Restore(Domain& domain) {
   const uint64_t seen = domain.memory->losses();
   bool whole = true;
-  for (DeviceCopy& copy : copies_) {
-    if (copy.domain != &domain || !copy.is_placed) continue;
-    copy.buffer = nullptr;
-    whole = whole && (copy.bound != nullptr ? copy.bound->is_valid() : Allocate(copy));
-  }
+  for (DeviceCopy& copy : copies_)
+    if (copy.domain == &domain && copy.is_placed) whole = Replace(copy) && whole;
+  FindHostReaders();
+  if (whole && domain.memory->has_ended())
+    for (DeviceStep& step : steps_)
+      if (step.domain == &domain) step.domain = nullptr;
   const MutexLock lock(domain.mutex);
   domain.seen = seen;
   domain.answered = false;
   domain.step = SIZE_MAX;
   domain.lost = !whole;
+}
+
+bool Execution::DeviceValues::Replace(DeviceCopy& copy) {
+  copy.buffer = nullptr;
+  if (copy.bound != nullptr) return copy.bound->is_valid();
+  if (copy.domain->memory->has_ended() || !Allocate(copy)) Place(copy, false);
+  return true;
 }
 
 Status Execution::DeviceValues::Upload(BoundStep& step) {

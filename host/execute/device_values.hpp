@@ -34,7 +34,8 @@ class Execution::DeviceValues {
   // Where a delegate wants a value; none: all want it in host memory.
   std::optional<DevicePlace> PlaceOf(ValueId value, bool is_input) const;
 
-  // Before a run: no copy is current but those of constants and bound inputs.
+  // Before a run: no copy is current but those of constants and bound inputs. Values of a memory that has ended are in
+  // host memory from now on, but for those in bound buffers, which are lost.
   void Begin();
   // Bound inputs to the host, where a reader needs them there; and after the steps, bound outputs to their buffers
   // where others than the delegate have written them.
@@ -134,6 +135,8 @@ class Execution::DeviceValues {
   void FindHostReaders();
   void ForgetCopies();
   void Restore(Domain& domain);
+  // The buffer for a copy in a domain that was lost. False: it had a bound one.
+  bool Replace(DeviceCopy& copy);
   Status ToHost(ValueId value, DeviceStep& step);
   // Also by another execution.
   static bool IsLost(Domain& domain);

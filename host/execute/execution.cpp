@@ -268,7 +268,7 @@ Status Execution::Prepare() {
     }
     steps_.push_back(std::move(bound));
   }
-  devices_ = DeviceValues::Make(*this);
+  RenewDevices();
   if (plan_->overlaps) overlapped_ = OverlappedRun::Make(*this);
   return {};
 }
@@ -289,13 +289,19 @@ void Execution::BindTensors() {
   }
 }
 
-Status Execution::CreateContext(BoundStep& step) const {
+Status Execution::CreateContext(BoundStep& step) {
   DEPUTY_ASSIGN_OR_RETURN(step.context, step.step->executable->CreateContext());
+  has_new_contexts_ = has_new_contexts_ || step.context->device_memory() != nullptr;
   if (profiling_) (void)step.context->SetProfiling(true);
   if (step.step->origin != ExecutableOrigin::kResized) return {};
   Status status = Resize(*step.context, *plan_, *step.step);
   if (!status.ok()) step.context = nullptr;
   return status;
+}
+
+void Execution::RenewDevices() {
+  has_new_contexts_ = false;
+  devices_ = DeviceValues::Make(*this);
 }
 
 void Execution::Bind(ValueId value, void* data) {
@@ -321,11 +327,13 @@ Status Execution::Bind(ValueId value, const deputy_tensor& tensor) {
   return {};
 }
 
-std::optional<DevicePlace> Execution::PlaceOf(ValueId value, bool is_input) const {
+std::optional<DevicePlace> Execution::PlaceOf(ValueId value, bool is_input) {
+  if (has_new_contexts_) RenewDevices();
   return devices_ == nullptr ? std::nullopt : devices_->PlaceOf(value, is_input);
 }
 
 bool Execution::BindBuffer(ValueId value, bool is_input, const std::shared_ptr<DeviceBuffer>& buffer) {
+  if (has_new_contexts_) RenewDevices();
   return devices_ != nullptr && devices_->Bind(value, is_input, buffer);
 }
 
@@ -340,6 +348,7 @@ Status Execution::Placed(const Status& failure, const Step& step) const {
 }
 
 Status Execution::Run(const CancellationToken& token, std::span<StepSpan> spans, StepObserver* observer) {
+  if (has_new_contexts_) RenewDevices();
   if (devices_ == nullptr) return RunOnce(token, spans, observer);
   devices_->Begin();
   for (;;) {

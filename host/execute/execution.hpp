@@ -106,7 +106,7 @@ class Execution {
   Status Bind(ValueId value, const deputy_tensor& tensor);
 
   // Where a delegate wants an input or output of the graph; none: in host memory.
-  std::optional<DevicePlace> PlaceOf(ValueId value, bool is_input) const;
+  std::optional<DevicePlace> PlaceOf(ValueId value, bool is_input);
   // Keeps an input or output of the graph in this buffer from the next run on, in place of the memory that Bind gave
   // it, which is still needed for failures and for readers on the host; null: no longer. False: no delegate that
   // touches it can use the buffer.
@@ -140,7 +140,9 @@ class Execution {
   Execution(std::shared_ptr<const Plan> plan, StepFallback* fallback, ExecutionMemory memory);
   Status Prepare();
   void BindTensors();
-  Status CreateContext(BoundStep& step) const;
+  Status CreateContext(BoundStep& step);
+  // Contexts that were made since may have other memory of a device.
+  void RenewDevices();
   Status Placed(const Status& failure, const Step& step) const;
   RunArgs ArgsOf(BoundStep& step, Scratch& scratch, const CancellationToken& token);
   Status RunOnce(const CancellationToken& token, std::span<StepSpan> spans, StepObserver* observer);
@@ -174,6 +176,7 @@ class Execution {
   std::vector<deputy_tensor*> step_outputs_;
   std::vector<BoundStep> steps_;
   std::unique_ptr<DeviceValues> devices_;      // null: all values are in host memory
+  bool has_new_contexts_ = false;              // made after `devices_`, with memory of a device
   std::unique_ptr<OverlappedRun> overlapped_;  // null: the steps run one after another
 };
 

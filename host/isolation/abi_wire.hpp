@@ -8,6 +8,7 @@
 #include "deputy/abi/ext/capabilities.h"
 #include "deputy/abi/ext/device_control.h"
 #include "deputy/abi/ext/devices.h"
+#include "deputy/abi/ext/draft/memory.h"
 #include "deputy/abi/ext/estimate.h"
 #include "deputy/abi/ext/operators.h"
 #include "deputy/abi/ext/options.h"
@@ -43,6 +44,33 @@ void Pass(Wire& wire, deputy_tensor& tensor) {
   wire.Number(tensor.handle);
   wire.Number(tensor.offset);
   wire.Number(tensor.byte_size);
+}
+
+// Without `strides`.
+template <class Wire>
+void Pass(Wire& wire, deputy_memory_wish& wish) {
+  wire.Head(wish);
+  wire.Number(wish.memory);
+  wire.Number(wish.layout);
+  wire.Number(wish.layout_tag);
+  wire.Number(wish.alignment);
+  wire.Number(wish.byte_size);
+}
+
+template <class Wire>
+void Pass(Wire& wire, deputy_buffer_request& request) {
+  wire.Head(request);
+  wire.Number(request.uses);
+  wire.Number(request.byte_size);
+  wire.Number(request.alignment);
+}
+
+template <class Wire>
+void Pass(Wire& wire, deputy_copy_side& side) {
+  wire.Head(side);
+  wire.Handle(side.data);  // a place, as deputy_tensor.data
+  wire.Number(side.handle);
+  wire.Number(side.offset);
 }
 
 template <class Wire, class Tensors>

@@ -43,6 +43,10 @@ enum class Function : uint32_t {
   kClaimRelease,
   kGroups,
   kResize,
+  kWishOf,
+  kAllocateBuffer,
+  kReleaseBuffer,
+  kCopyBytes,
   // Not of a table: a region of the host's memory for inputs, whose descriptor comes along.
   kShareRegion,
   // Not of a table: kExecute with the tensors of the last one of the context but for their places.
@@ -122,7 +126,11 @@ constexpr FunctionLimits LimitsOf(Function function) {
     case Function::kCorrelate:
     case Function::kPropose:
     case Function::kClaimRelease:
-    case Function::kGroups: return {true, kSmall, kSmall};
+    case Function::kGroups:
+    case Function::kWishOf:
+    case Function::kAllocateBuffer:
+    case Function::kReleaseBuffer: return {true, kSmall, kSmall};
+    case Function::kCopyBytes: return {true, {1, kSmall.words}, kSmall};
     case Function::kOpen:
     case Function::kCompile:
     case Function::kBlobCheck:

@@ -137,8 +137,8 @@ struct DelegateForm {
   const deputy_opset* opsets = nullptr;
   uint64_t opset_count = 0;
   bool has_probe = false, has_get_extension = false, has_scratch_size = false, has_cancel = false;
-  TableForm blob, capabilities, concurrency, device_control, devices, estimate, operators, options, profiling, propose,
-      resize;
+  TableForm blob, capabilities, concurrency, device_control, devices, estimate, memory, operators, options, profiling,
+      propose, resize;
   Rows<deputy_capability> capability_rows;
   Rows<deputy_operator_info> operator_rows;
   Rows<deputy_option_info> option_rows;
@@ -153,8 +153,8 @@ void Pass(Wire& wire, DelegateForm& delegate) {
        {&delegate.has_probe, &delegate.has_get_extension, &delegate.has_scratch_size, &delegate.has_cancel})
     wire.Number(*flag);
   for (TableForm* table : {&delegate.blob, &delegate.capabilities, &delegate.concurrency, &delegate.device_control,
-                           &delegate.devices, &delegate.estimate, &delegate.operators, &delegate.options,
-                           &delegate.profiling, &delegate.propose, &delegate.resize})
+                           &delegate.devices, &delegate.estimate, &delegate.memory, &delegate.operators,
+                           &delegate.options, &delegate.profiling, &delegate.propose, &delegate.resize})
     Pass(wire, *table);
   Pass(wire, delegate.capability_rows);
   Pass(wire, delegate.operator_rows);
@@ -293,6 +293,31 @@ void Pass(Wire& wire, RunAgainForm& run) {
   for (uint64_t* number : {&run.region_size, &run.scratch}) wire.Number(*number);
   wire.Counted(run.places, run.count);
 }
+// A wish for the tensor of this index.
+struct IndexedWish {
+  uint32_t index = 0;
+  deputy_memory_wish wish{};
+};
+template <class Wire>
+void Pass(Wire& wire, IndexedWish& wish) {
+  wire.Number(wish.index);
+  Pass(wire, wish.wish);
+}
+
+// A copy between two buffers, or one and memory that both processes share.
+struct CopyForm {
+  deputy_copy_side from{}, to{};
+  uint64_t byte_size = 0;
+  uint64_t region_size = 0;  // as in RunForm
+};
+template <class Wire>
+void Pass(Wire& wire, CopyForm& copy) {
+  Pass(wire, copy.from);
+  Pass(wire, copy.to);
+  wire.Number(copy.byte_size);
+  wire.Number(copy.region_size);
+}
+
 struct NodeRun {
   deputy_node_id node = 0;
   RunForm run;

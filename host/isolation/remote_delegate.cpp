@@ -115,6 +115,7 @@ RemoteDelegate::RemoteDelegate(WorkerLink& link, uint32_t index, DelegateForm& f
   FillCore();
   FillExtensions();
   FillRunExtensions();
+  FillMemory();
 }
 
 void RemoteDelegate::FillCore() {
@@ -154,6 +155,7 @@ const void* RemoteDelegate::GetExtension(const deputy_delegate* self, const char
       {DEPUTY_EXT_DEVICE_CONTROL, form.device_control.present, &delegate.device_control_},
       {DEPUTY_EXT_DEVICES, form.devices.present, &delegate.devices_},
       {DEPUTY_EXT_ESTIMATE, form.estimate.present, &delegate.estimate_},
+      {DEPUTY_EXT_MEMORY, form.memory.present, &delegate.memory_},
       {DEPUTY_EXT_OPERATORS, form.operators.present, &delegate.operators_},
       {DEPUTY_EXT_OPTIONS, form.options.present, &delegate.options_},
       {DEPUTY_EXT_PROFILING, form.profiling.present, &delegate.profiling_},

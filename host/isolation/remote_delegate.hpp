@@ -17,6 +17,7 @@
 #include "deputy/abi/ext/concurrency.h"
 #include "deputy/abi/ext/device_control.h"
 #include "deputy/abi/ext/devices.h"
+#include "deputy/abi/ext/draft/memory.h"
 #include "deputy/abi/ext/estimate.h"
 #include "deputy/abi/ext/operators.h"
 #include "deputy/abi/ext/options.h"
@@ -49,6 +50,7 @@ class RemoteDelegate {
   void FillCore();
   void FillExtensions();     // that are about placement and the device
   void FillRunExtensions();  // that are about blobs and runs
+  void FillMemory();
   static const void* GetExtension(const deputy_delegate* self, const char* id);
 
   WorkerLink& link_;
@@ -61,6 +63,7 @@ class RemoteDelegate {
   deputy_ext_device_control device_control_{};
   deputy_ext_devices devices_{};
   deputy_ext_estimate estimate_{};
+  deputy_ext_memory memory_{};
   deputy_ext_operators operators_{};
   deputy_ext_options options_{};
   deputy_ext_profiling profiling_{};

@@ -89,14 +89,15 @@ CallResult RunTransfer::Prepare(RemoteCall& call) {
   uint64_t end = kAlignment;
   for (size_t i = 0; i < count(); ++i) {
     if (tensor(i) == nullptr) continue;
-    bool fits = tensor(i)->memory == DEPUTY_MEMORY_HOST && tensor(i)->layout == DEPUTY_LAYOUT_DENSE;
+    const bool on_device = tensor(i)->memory == DEPUTY_MEMORY_DEVICE && tensor(i)->data == nullptr;
+    bool fits = (tensor(i)->memory == DEPUTY_MEMORY_HOST || on_device) && tensor(i)->layout == DEPUTY_LAYOUT_DENSE;
     if (fits && HasBytes(tensor(i)) && places_[i] == 0) {
       places_[i] = PlaceFor(tensor(i)->byte_size, end);
       fits = places_[i] != 0;
     }
     if (!fits)
       return CallResult::Failure(DEPUTY_INVALID_ARGUMENT,
-                                 "only dense tensors in the host's memory can be shared with a worker process");
+                                 "only dense tensors in memory of the host or the device reach a worker process");
   }
   if (args_.scratch != nullptr && args_.scratch_size != 0) scratch_ = PlaceFor(args_.scratch_size, end);
   Channel* channel = call.channel();

@@ -18,6 +18,8 @@ class DeviceMemory {
   virtual uint64_t domain() const = 0;
   // How often the device was lost, with all buffers that were made before.
   virtual uint64_t losses() const = 0;
+  // It will not be there again: the process that had it has ended. New contexts may have another memory.
+  virtual bool has_ended() const { return false; }
   // It was lost; `seen`: losses() when what was lost was made, so that a loss that several users find counts once.
   virtual void CountLoss(uint64_t seen) = 0;
   // The name of a new buffer, which is not 0; its contents are undefined. The buffer goes to Release, once.

@@ -62,6 +62,36 @@ struct KeptContent {
   const WorkContent content;
 };
 
+// Memory of a device in a worker, which ends with it: that is a loss.
+class IsolatedMemory final : public DeviceMemory {
+ public:
+  IsolatedMemory(std::shared_ptr<const ServedDelegate> worker, std::shared_ptr<DeviceMemory> memory)
+      : worker_(std::move(worker)), memory_(std::move(memory)) {}
+
+  uint64_t domain() const override { return memory_->domain(); }
+  uint64_t losses() const override { return memory_->losses() + (has_ended() ? 1 : 0); }
+  void CountLoss(uint64_t seen) override { memory_->CountLoss(seen); }
+  bool has_ended() const override { return worker_->has_ended(); }
+  Result<uint64_t> Allocate(size_t bytes, size_t alignment) override {
+    Result<uint64_t> made = memory_->Allocate(bytes, alignment);
+    if (!made.ok() && has_ended()) return WorkerEnded();
+    return made;
+  }
+  void Release(uint64_t handle) override {
+    if (!has_ended()) memory_->Release(handle);
+  }
+  Status CopyIn(const void* from, uint64_t handle, size_t bytes) override {
+    return Done(memory_->CopyIn(from, handle, bytes));
+  }
+  Status CopyOut(uint64_t handle, void* to, size_t bytes) override { return Done(memory_->CopyOut(handle, to, bytes)); }
+
+ private:
+  Status Done(Status status) const { return !status.ok() && has_ended() ? WorkerEnded() : status; }
+
+  const std::shared_ptr<const ServedDelegate> worker_;
+  const std::shared_ptr<DeviceMemory> memory_;
+};
+
 class IsolatedContext final : public ExecutionContext {
  public:
   IsolatedContext(std::shared_ptr<DelegateWorker> delegate, std::shared_ptr<const ServedDelegate> worker,
@@ -89,6 +119,11 @@ class IsolatedContext final : public ExecutionContext {
     InWork work(*delegate_, *worker_, *content_);
     return work.Done(context_->Resize(inputs, outputs));
   }
+  std::shared_ptr<DeviceMemory> device_memory() const override {
+    std::shared_ptr<DeviceMemory> memory = context_->device_memory();
+    return memory == nullptr ? nullptr : std::make_shared<IsolatedMemory>(worker_, std::move(memory));
+  }
+  MemoryWish WishOf(size_t index, const deputy_tensor& tensor) override { return context_->WishOf(index, tensor); }
   Status SetProfiling(bool on) override { return context_->SetProfiling(on); }
   void TakeEvents(std::vector<ProfileEvent>& into) override { context_->TakeEvents(into); }
 

@@ -35,7 +35,8 @@ ReplyWords ServedCall::Serve(WireFrame frame) {
     case Function::kExecuteAgain:
     case Function::kSetProfiling:
     case Function::kCollect:
-    case Function::kResize: return ServeContext(std::move(frame));
+    case Function::kResize:
+    case Function::kWishOf: return ServeContext(std::move(frame));
     default: return ServeInstance(std::move(frame));
   }
 }
@@ -115,6 +116,9 @@ ReplyWords ServedCall::ServeInstance(WireFrame frame) {
   switch (function) {
     case Function::kCompile: return Compile(std::move(frame));
     case Function::kBlobRestore: return Restore(std::move(frame));
+    case Function::kAllocateBuffer: return AllocateBuffer(std::move(frame));
+    case Function::kReleaseBuffer: return ReleaseBuffer(std::move(frame));
+    case Function::kCopyBytes: return CopyBytes(std::move(frame));
     case Function::kEstimate: return EstimatePartition(std::move(frame));
     case Function::kGetOption:
     case Function::kBlobCompatibility: return GetText(std::move(frame));
@@ -203,6 +207,7 @@ ReplyWords ServedCall::ServeContext(WireFrame frame) {
   if (function == Function::kExecute) return Execute(std::move(frame));
   if (function == Function::kExecuteAgain) return ExecuteAgain(std::move(frame));
   if (function == Function::kResize) return Resize(std::move(frame));
+  if (function == Function::kWishOf) return AskWish(std::move(frame));
   uint64_t token = 0;
   bool on = false;
   if (function == Function::kSetProfiling) {

@@ -57,7 +57,13 @@ class ServedCall {
   ReplyWords ContextCreate(WireFrame frame);
   ReplyWords Serialize(ServedExecutable& executable);
   ReplyWords AddDebugMap(ServedExecutable& executable);
+  ReplyWords AskWish(WireFrame frame);
+  ReplyWords AllocateBuffer(WireFrame frame);
+  ReplyWords ReleaseBuffer(WireFrame frame);
+  ReplyWords CopyBytes(WireFrame frame);
 
+  // The channel's region is this memory from now on, if a descriptor is in the message.
+  void TakeRegionOf(uint64_t size, std::vector<Descriptor>& descriptors);
   // Puts the memory of this process into a run's arguments.
   void Bind(RunForm& run, std::vector<Descriptor>& descriptors);
   void* At(const void* place, uint64_t size) const;

@@ -171,6 +171,9 @@ std::string ServedPlugin::Describe(PluginForm& form) {
         Find(*raw, DEPUTY_EXT_DEVICE_CONTROL, made.device_control, &deputy_ext_device_control::device_state);
     served.devices = Find(*raw, DEPUTY_EXT_DEVICES, made.devices, &deputy_ext_devices::enumerate);
     served.estimate = Find(*raw, DEPUTY_EXT_ESTIMATE, made.estimate, &deputy_ext_estimate::estimate);
+    using Memory = deputy_ext_memory;
+    served.memory = Find(*raw, DEPUTY_EXT_MEMORY, made.memory, &Memory::wish_of, &Memory::allocate, &Memory::release,
+                         &Memory::copy);
     using Operators = deputy_ext_operators;
     served.operators = Find(*raw, DEPUTY_EXT_OPERATORS, made.operators, &Operators::operator_count,
                             &Operators::operator_at, &Operators::infer, &Operators::compute);

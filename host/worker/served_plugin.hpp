@@ -44,6 +44,7 @@ struct ServedDelegate {
   const deputy_ext_device_control* device_control = nullptr;
   const deputy_ext_devices* devices = nullptr;
   const deputy_ext_estimate* estimate = nullptr;
+  const deputy_ext_memory* memory = nullptr;
   const deputy_ext_operators* operators = nullptr;
   const deputy_ext_options* options = nullptr;
   const deputy_ext_profiling* profiling = nullptr;

@@ -43,9 +43,13 @@ void* ServedCall::At(const void* place, uint64_t size) const {
   return channel_.tensors->data() + offset;
 }
 
-void ServedCall::Bind(RunForm& run, std::vector<Descriptor>& descriptors) {
-  if (!descriptors.empty()) channel_.tensors = Mapping::Of(descriptors.front().get(), 0, run.region_size, true);
+void ServedCall::TakeRegionOf(uint64_t size, std::vector<Descriptor>& descriptors) {
+  if (!descriptors.empty()) channel_.tensors = Mapping::Of(descriptors.front().get(), 0, size, true);
   descriptors.clear();  // a context keeps its last message
+}
+
+void ServedCall::Bind(RunForm& run, std::vector<Descriptor>& descriptors) {
+  TakeRegionOf(run.region_size, descriptors);
   deputy_run_args& args = run.args;
   for (const auto& [tensors, count] :
        {std::pair{args.inputs, args.input_count}, std::pair{args.outputs, args.output_count}})

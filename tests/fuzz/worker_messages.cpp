@@ -42,7 +42,8 @@ using Messages =
                ObjectCall<deputy_resize_args>, Reply<host::NodeForm>, Reply<host::ValueForm>, Reply<deputy_attribute>,
                Reply<host::WireBytes>, Reply<host::NamedBytes>, Reply<host::Ids>, Reply<host::WireClusters>,
                Reply<host::WireGroups>, host::RegionForm, host::TwoNumbers, ObjectCall<host::RunAgainForm>,
-               host::Nothing>;
+               host::Nothing, Reply<deputy_memory_wish>, ObjectCall<host::IndexedWish>,
+               ObjectCall<deputy_buffer_request>, ObjectCall<host::CopyForm>>;
 
 constexpr uint32_t kMessages = std::tuple_size_v<Messages>;
 constexpr size_t kMostBytes = 16 * 1024, kHeader = sizeof(uint32_t);

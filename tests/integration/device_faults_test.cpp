@@ -1,7 +1,9 @@
 // A device that is lost, late or full, in the process and in a worker process: each run gets its answer, once and in
 // order, or the error that says why not.
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "deputy/deputy.hpp"
+#include "support/process_state.hpp"
 #include "support/waiting.hpp"
 
 namespace deputy {
@@ -59,7 +62,7 @@ class DeviceFaultsTest : public testing::TestWithParam<std::string> {
   Session session_;
 };
 
-// What a worker process does not carry: submitted runs, and buffers of the device.
+// What a worker process does not carry: submitted runs.
 class DeviceFaultsInProcess : public DeviceFaultsTest {};
 
 TEST_P(DeviceFaultsTest, ADeviceThatIsLostInAnyRunCostsNoAnswer) {
@@ -117,7 +120,7 @@ TEST_P(DeviceFaultsTest, ALateEndIsNoAnswer) {
   for (int run = 0; run < 3; ++run) ExpectRun(static_cast<float>(run));
 }
 
-TEST_P(DeviceFaultsInProcess, ABoundInputThatIsLostIsAnErrorUntilItIsBoundAgain) {
+TEST_P(DeviceFaultsTest, ABoundInputThatIsLostIsAnErrorUntilItIsBoundAgain) {
   Load("adding_up", "faults: 'device_lost:2'");
   Buffer last = *session_.InputBuffer("last");
   ASSERT_TRUE(last.is_on_device());
@@ -136,6 +139,66 @@ TEST_P(DeviceFaultsInProcess, ABoundInputThatIsLostIsAnErrorUntilItIsBoundAgain)
   EXPECT_TRUE(run().ok());
 }
 
+class DeviceFaultsOfAWorker : public DeviceFaultsTest {
+ protected:
+  static void KillWorker() {
+    const std::vector<pid_t> workers = ChildProcesses();
+    ASSERT_EQ(workers.size(), 1u);
+    ASSERT_EQ(kill(workers[0], SIGKILL), 0);
+    EXPECT_TRUE(Eventually([&] { return ChildProcesses() != workers; }));
+  }
+  uint64_t Copies() const {
+    uint64_t copies = 0;
+    for (const RunEvent& event : session_.events()) copies += event.copies;
+    return copies;
+  }
+};
+
+TEST_P(DeviceFaultsOfAWorker, ItsEndCostsNoAnswerAndTheNextOneHasItsMemory) {
+  Load("around_the_cpu", "");
+  session_.EnableEvents(true);
+  ExpectRun(1);
+  EXPECT_EQ(Copies(), 0u);
+  for (int round = 0; round < 2; ++round) {
+    KillWorker();
+    ExpectRun(2);
+    ExpectRun(3);
+    EXPECT_EQ(Copies(), 0u);
+    const std::vector<RunEvent> events = session_.events();
+    EXPECT_EQ(std::count_if(events.begin(), events.end(),
+                            [](const RunEvent& event) { return event.is_step && event.delegate == "npu"; }),
+              2);
+  }
+}
+
+TEST_P(DeviceFaultsOfAWorker, ItsEndIsThatOfBoundBuffers) {
+  Load("adding_up", "");
+  const auto run = [&] {
+    std::vector<Tensor> outputs;
+    return session_.Predict({Numbers(0.5F), Tensor()}, &outputs);
+  };
+  Buffer last = *session_.InputBuffer("last");
+  ASSERT_TRUE(last.is_on_device());
+  ASSERT_TRUE(last.Write(Numbers(1)).ok());
+  ASSERT_TRUE(session_.BindInput("last", last).ok());
+  EXPECT_TRUE(run().ok());
+  KillWorker();
+  EXPECT_EQ(run().code(), StatusCode::kDeviceLost);
+  EXPECT_EQ(last.Read().status().code(), StatusCode::kDeviceLost);
+  EXPECT_EQ(last.Write(Numbers(1)).code(), StatusCode::kDeviceLost);
+  Buffer other = *session_.InputBuffer("last");
+  ASSERT_TRUE(other.Write(Numbers(1)).ok());
+  ASSERT_TRUE(session_.BindInput("last", other).ok());
+  EXPECT_TRUE(run().ok());
+  Buffer again = *session_.InputBuffer("last");
+  EXPECT_TRUE(again.is_on_device()) << "of the next worker";
+  ASSERT_TRUE(again.Write(Numbers(1)).ok());
+  ASSERT_TRUE(session_.BindInput("last", again).ok());
+  EXPECT_TRUE(run().ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(Isolation, DeviceFaultsOfAWorker, testing::Values("process"),
+                         [](const auto& tested) { return tested.param; });
 INSTANTIATE_TEST_SUITE_P(Isolation, DeviceFaultsInProcess, testing::Values("none"),
                          [](const auto& tested) { return tested.param; });
 INSTANTIATE_TEST_SUITE_P(Isolation, DeviceFaultsTest, testing::Values("none", "process"),

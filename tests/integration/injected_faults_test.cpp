@@ -65,6 +65,15 @@ class InjectedPlugin {
       deputy_status* const failure = live->Fail(Stage::kRun);
       return failure != nullptr ? failure : live->real_->execute(context, args);
     };
+    if (const auto* async = static_cast<const deputy_ext_async*>(real_->get_extension(real_, DEPUTY_EXT_ASYNC));
+        async != nullptr) {
+      real_async_ = async;
+      async_ = *async;
+    }
+    async_.submit = [](deputy_context* context, const deputy_async_args* args, deputy_async_run** out) {
+      deputy_status* const failure = live->Fail(Stage::kRun);
+      return failure != nullptr ? failure : live->real_async_->submit(context, args, out);
+    };
     resize_.resize = [](deputy_context* context, const deputy_resize_args* args, deputy_resize_outcome* outcome) {
       deputy_status* const failure = live->Fail(Stage::kResize);
       if (failure != nullptr) return failure;
@@ -84,6 +93,7 @@ class InjectedPlugin {
  private:
   static const void* GetExtension(const deputy_delegate*, const char* id) {
     const void* const real = live->real_->get_extension(live->real_, id);
+    if (real != nullptr && std::string(id) == DEPUTY_EXT_ASYNC) return &live->async_;
     return real != nullptr && std::string(id) == DEPUTY_EXT_RESIZE ? &live->resize_ : real;
   }
   deputy_status* Fail(Stage stage) {
@@ -101,6 +111,8 @@ class InjectedPlugin {
   const deputy_host* host_ = nullptr;
   deputy_plugin plugin_{};
   deputy_delegate delegate_{};
+  const deputy_ext_async* real_async_ = nullptr;
+  deputy_ext_async async_{};
   deputy_ext_resize resize_{sizeof(deputy_ext_resize), 0, nullptr};
   std::atomic<int> calls_[4] = {};
 };

@@ -15,6 +15,7 @@
 #include "deputy/abi/ext/concurrency.h"
 #include "deputy/abi/ext/device_control.h"
 #include "deputy/abi/ext/devices.h"
+#include "deputy/abi/ext/draft/memory.h"
 #include "deputy/abi/ext/estimate.h"
 #include "deputy/abi/ext/operators.h"
 #include "deputy/abi/ext/options.h"
@@ -169,6 +170,26 @@ class EveryCall {
       Call("correlate", [&] { return table->correlate(instance, &device_ns, &host_ns); });
     if (const auto* table = Extension<deputy_ext_blob>(DEPUTY_EXT_BLOB); Has(table, &table->compatibility))
       Call("compatibility", [&] { return table->compatibility(instance, buffer.data(), buffer.size(), &size); });
+    if (const auto* table = Extension<deputy_ext_memory>(DEPUTY_EXT_MEMORY); Has(table, &table->copy))
+      CallMemory(instance, *table);
+  }
+
+  void CallMemory(deputy_instance* instance, const deputy_ext_memory& memory) {
+    const deputy_buffer_request request{sizeof request, DEPUTY_BUFFER_CPU_READS, 16, 64};
+    uint64_t handle = 0;
+    Call("allocate", [&] { return memory.allocate(instance, &request, &handle); });
+    std::array<char, 16> bytes{};
+    const deputy_copy_side here{sizeof here, 0, bytes.data(), 0, 0}, there{sizeof there, 0, nullptr, handle, 0};
+    for (const auto& [from, to] : {std::pair{&here, &there}, std::pair{&there, &here}}) {
+      deputy_copy_args args{};
+      args.struct_size = sizeof args;
+      args.from = from;
+      args.to = to;
+      args.byte_size = bytes.size();
+      deputy_async_run* run = nullptr;
+      Call("copy", [&] { return memory.copy(instance, &args, &run); });
+    }
+    CallVoid("release", [&] { memory.release(instance, handle); });
   }
 
   void UseExecutable(deputy_executable* executable) {
@@ -190,6 +211,10 @@ class EveryCall {
   void UseContext(deputy_context* context) {
     if (delegate_->scratch_size != nullptr)
       CallVoid("scratch_size", [&] { static_cast<void>(delegate_->scratch_size(context)); });
+    deputy_memory_wish wish{};
+    wish.struct_size = sizeof wish;
+    if (const auto* table = Extension<deputy_ext_memory>(DEPUTY_EXT_MEMORY); Has(table, &table->wish_of))
+      Call("wish_of", [&] { return table->wish_of(context, 0, &wish); });
     const auto* profiling = Extension<deputy_ext_profiling>(DEPUTY_EXT_PROFILING);
     const deputy_profile_sink events{sizeof events, 0, this, [](void*, const deputy_profile_event*) {}};
     if (Has(profiling, &profiling->set_profiling))

@@ -48,6 +48,8 @@ void WithSentMessage(Function function, Fn fn) {
     case Function::kPropose:
     case Function::kClaimRelease:
     case Function::kGroups:
+    case Function::kReleaseBuffer:
+    case Function::kCopyBytes:
     case Function::kShareRegion: return with(std::type_identity<Reply<Nothing>>());
     case Function::kOpen:
     case Function::kCompile:
@@ -55,7 +57,9 @@ void WithSentMessage(Function function, Fn fn) {
     case Function::kScratchSize:
     case Function::kBlobRestore:
     case Function::kConcurrency:
+    case Function::kAllocateBuffer:
     case Function::kResize: return with(std::type_identity<Reply<WireNumber>>());
+    case Function::kWishOf: return with(std::type_identity<Reply<deputy_memory_wish>>());
     case Function::kExecute:
     case Function::kExecuteAgain:
     case Function::kSetProfiling:

@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include "base/file.hpp"
 #include "base/log.hpp"
@@ -16,6 +18,7 @@
 #include "deputy/abi/ext/concurrency.h"
 #include "deputy/abi/ext/device_control.h"
 #include "deputy/abi/ext/devices.h"
+#include "deputy/abi/ext/draft/memory.h"
 #include "deputy/abi/ext/estimate.h"
 #include "deputy/abi/ext/operators.h"
 #include "deputy/abi/ext/options.h"
@@ -119,6 +122,7 @@ class Life {
     Runs();
     Profile();
     Operators();
+    Memory();
     delegate_->context_destroy(context_);
     Say("deputy_delegate.context_destroy");
     delegate_->executable_destroy(executable_);
@@ -406,6 +410,41 @@ class Life {
       deputy_resize_outcome outcome = DEPUTY_RESIZE_DONE;
       Said("resize", Extension<deputy_ext_resize>(DEPUTY_EXT_RESIZE)->resize(context_, &args, &outcome), outcome);
     }
+  }
+
+  void Memory() {
+    const auto* table = Extension<deputy_ext_memory>(DEPUTY_EXT_MEMORY);
+    for (const uint32_t index : {0u, 2u}) {
+      deputy_memory_wish wish{};
+      wish.struct_size = sizeof wish;
+      wish.alignment = 64;
+      wish.byte_size = 100;
+      Said("wish_of", table->wish_of(context_, index, &wish), wish.memory, wish.layout, wish.layout_tag, wish.alignment,
+           wish.byte_size);
+    }
+    uint64_t handle = 0;
+    for (const uint64_t bytes : {uint64_t{16}, uint64_t{17}}) {
+      const deputy_buffer_request request{sizeof request, DEPUTY_BUFFER_CPU_READS, bytes, 256};
+      Said("allocate", table->allocate(instance_, &request, &handle), handle);
+    }
+    std::array<char, 8> bytes = {'1', '2', '3', '4', '5', '6', '7', '8'};
+    const deputy_copy_side here{sizeof here, 0, bytes.data(), 0, 0}, part{sizeof part, 0, nullptr, handle, 4},
+        whole{sizeof whole, 0, nullptr, handle, 0}, none{sizeof none, 0, nullptr, handle + 1, 0};
+    for (const auto& [from, to, size] : {std::tuple{&here, &part, uint64_t{8}},
+                                         {&part, &whole, 4},
+                                         {&whole, &here, 6},
+                                         {&none, &here, 8},
+                                         {&here, &whole, 0}}) {
+      deputy_copy_args args{};
+      args.struct_size = sizeof args;
+      args.from = from;
+      args.to = to;
+      args.byte_size = size;
+      deputy_async_run* run = nullptr;
+      Said("copy", table->copy(instance_, &args, &run), std::string(bytes.begin(), bytes.end()), run != nullptr);
+    }
+    table->release(instance_, handle);
+    Say("  host: release");
   }
 
   void Profile() {

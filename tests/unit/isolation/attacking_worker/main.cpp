@@ -104,7 +104,7 @@ Reply<PluginForm> Description() {
   form.has_probe = form.has_get_extension = form.has_scratch_size = form.has_cancel = true;
   for (TableForm* table :
        {&form.blob, &form.capabilities, &form.concurrency, &form.device_control, &form.devices, &form.estimate,
-        &form.operators, &form.options, &form.profiling, &form.propose, &form.resize})
+        &form.memory, &form.operators, &form.options, &form.profiling, &form.propose, &form.resize})
     *table = {true, 512, 0, 0xffff};
   return reply;
 }

@@ -4,11 +4,11 @@
  * DRAFT. Without any promise: no golden table contains it, and it may change or be removed in any release. A change
  * that breaks it raises the number in its id. See sdk/docs/versioning.md.
  *
- * This host uses it for delegates in its own process: wish_of, with DENSE tensors in memory of the device; allocate,
- * release; copy without a sink and fences, and of whole tensors between a buffer and host memory. Other wishes are
- * taken for host memory, and the rest is not called. Without this extension every tensor of a run is dense, in host
- * memory, and aligned to 64 bytes; with it a tensor may come so nonetheless: where no other partition of the delegate
- * touches the value, where the device has no room, where a result is verified, and in a worker process.
+ * This host uses it, also for delegates in worker processes: wish_of, with DENSE tensors in memory of the device;
+ * allocate, release; copy without a sink and fences, and of whole tensors between a buffer and host memory. Other
+ * wishes are taken for host memory, and the rest is not called. Without this extension every tensor of a run is dense,
+ * in host memory, and aligned to 64 bytes; with it a tensor may come so nonetheless: where no other partition of the
+ * delegate touches the value, where the device has no room, and where a result is verified.
  *
  * A buffer belongs to a device, not to an instance: instances that are open on one device may have one number of a
  * domain (deputy_open_args.domain), and a handle then means the same buffer in all of them, as long as one is open.
