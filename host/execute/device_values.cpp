@@ -26,7 +26,7 @@ std::unique_ptr<Execution::DeviceValues> Execution::DeviceValues::Make(Execution
   for (const BoundStep& step : execution.steps_) {
     if (step.context == nullptr) continue;
     const std::shared_ptr<DeviceMemory> memory = step.context->device_memory();
-    if (memory == nullptr) continue;
+    if (memory == nullptr || memory->has_ended()) continue;
     if (made == nullptr) made.reset(new DeviceValues(execution));
     made->steps_[step.index].domain = &made->DomainOf(memory);
     for (size_t i = 0; i < step.inputs.size() + step.outputs.size(); ++i) made->Want(step, memory, i);
@@ -106,8 +106,9 @@ bool Execution::DeviceValues::Bind(ValueId value, bool is_input, const std::shar
   bool is_bound = false, has_changed = false;
   for (DeviceCopy& copy : copies_) {
     if (copy.value != value || copy.is_read_only() != is_input) continue;
-    const bool fits = buffer != nullptr && buffer->memory().domain() == copy.domain->memory->domain() &&
-                      buffer->size() >= copy.byte_size && buffer->alignment() >= copy.alignment;
+    const bool fits = buffer != nullptr && buffer->is_valid() &&
+                      buffer->memory().domain() == copy.domain->memory->domain() && buffer->size() >= copy.byte_size &&
+                      buffer->alignment() >= copy.alignment;
     is_bound = is_bound || fits;
     if (fits ? copy.bound == buffer : copy.bound == nullptr) continue;
     has_changed = true;
@@ -228,7 +229,8 @@ void Execution::DeviceValues::Restore(Domain& domain) {
 bool Execution::DeviceValues::Replace(DeviceCopy& copy) {
   copy.buffer = nullptr;
   if (copy.bound != nullptr) return copy.bound->is_valid();
-  if (copy.domain->memory->has_ended() || !Allocate(copy)) Place(copy, false);
+  if (!copy.domain->memory->has_ended()) return Allocate(copy);
+  Place(copy, false);
   return true;
 }
 

@@ -28,8 +28,8 @@ class Execution::DeviceValues {
   static std::unique_ptr<DeviceValues> Make(Execution& execution);
 
   // Keeps an input of the graph, or an output that a step writes, in this buffer from the next run on; null: in memory
-  // of the execution's own. False: the buffer is of another memory than that of the delegates that touch the value, or
-  // too small.
+  // of the execution's own. False: the buffer is lost, of another memory than that of the delegates that touch the
+  // value, or too small.
   bool Bind(ValueId value, bool is_input, const std::shared_ptr<DeviceBuffer>& buffer);
   // Where a delegate wants a value; none: all want it in host memory.
   std::optional<DevicePlace> PlaceOf(ValueId value, bool is_input) const;
@@ -135,7 +135,7 @@ class Execution::DeviceValues {
   void FindHostReaders();
   void ForgetCopies();
   void Restore(Domain& domain);
-  // The buffer for a copy in a domain that was lost. False: it had a bound one.
+  // Another place for a copy in a domain that was lost. False: there is none.
   bool Replace(DeviceCopy& copy);
   Status ToHost(ValueId value, DeviceStep& step);
   // Also by another execution.

@@ -197,6 +197,22 @@ TEST_P(DeviceFaultsOfAWorker, ItsEndIsThatOfBoundBuffers) {
   EXPECT_TRUE(run().ok());
 }
 
+// No context of the next worker exists yet, which would have another memory.
+TEST_P(DeviceFaultsOfAWorker, ALostBufferThatIsBoundAfterwardsIsAnError) {
+  Load("adding_up", "");
+  Buffer last = *session_.InputBuffer("last");
+  ASSERT_TRUE(last.Write(Numbers(1)).ok());
+  std::vector<Tensor> outputs;
+  EXPECT_TRUE(session_.Predict({Numbers(0.5F), Numbers(1)}, &outputs).ok());
+  KillWorker();
+  session_.SetTimeout(std::chrono::nanoseconds(1));
+  EXPECT_EQ(session_.Predict({Numbers(0.5F), Numbers(1)}, &outputs).code(), StatusCode::kDeadlineExceeded);
+  session_.SetTimeout(milliseconds(0));
+  ASSERT_TRUE(session_.BindInput("last", last).ok());
+  for (int run = 0; run < 2; ++run)
+    EXPECT_EQ(session_.Predict({Numbers(0.5F), Tensor()}, &outputs).code(), StatusCode::kDeviceLost);
+}
+
 INSTANTIATE_TEST_SUITE_P(Isolation, DeviceFaultsOfAWorker, testing::Values("process"),
                          [](const auto& tested) { return tested.param; });
 INSTANTIATE_TEST_SUITE_P(Isolation, DeviceFaultsInProcess, testing::Values("none"),
