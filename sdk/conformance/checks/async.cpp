@@ -21,6 +21,22 @@ Submissions* OpenSubmissions(TestRun& run, Instance& instance) {
   return nullptr;
 }
 
+// A case on a delegate with deputy.async. `compiled` is empty after a failure or a skip has been recorded.
+struct SubmittedCase {
+  OpenedPlugin opened;
+  Submissions* submissions = nullptr;
+  std::optional<Compiled> compiled;
+};
+SubmittedCase OpenSubmittedCase(TestRun& run, const Cases& cases) {
+  SubmittedCase made{run.LoadAndOpen(), nullptr, std::nullopt};
+  if (made.opened.instance == nullptr) return made;
+  made.submissions = OpenSubmissions(run, *made.opened.instance);
+  if (made.submissions == nullptr) return made;
+  made.compiled = CompileAnyCase(*made.opened.instance, cases);
+  if (!made.compiled) run.Skipped("it takes no case");
+  return made;
+}
+
 // A run that never ends holds its buffers: the process ends without them.
 std::string NeverEnded(std::unique_ptr<Submission>& one, const std::string& after) {
   (void)one.release();
@@ -87,12 +103,8 @@ void CheckRuns(TestRun& run, const Cases& cases) {
 // As many runs in flight as the delegate takes, of as many contexts, many times.
 void CheckOverlap(TestRun& run, const Cases& cases) {
   constexpr int kRounds = 50;
-  const auto [plugin, instance] = run.LoadAndOpen();
-  if (instance == nullptr) return;
-  Submissions* const submissions = OpenSubmissions(run, *instance);
-  if (submissions == nullptr) return;
-  const std::optional<Compiled> compiled = CompileAnyCase(*instance, cases);
-  if (!compiled) return run.Skipped("it takes no case");
+  const auto [opened, submissions, compiled] = OpenSubmittedCase(run, cases);
+  if (!compiled) return;
   const size_t most = std::min<size_t>(kMostInFlight, submissions->Limits().most_runs_in_flight);
   std::vector<Case> turned;
   for (size_t i = 0; i < most; ++i) turned.push_back(Turned(*compiled->tested, i));
@@ -130,7 +142,7 @@ void CheckOverlap(TestRun& run, const Cases& cases) {
   if (runs != 0 && ended_in_submit == runs)
     run.Failed("", "each of " + std::to_string(runs) +
                        " runs ended within submit: the delegate computes there, and a host gains nothing by it");
-  run.NoFaults(*plugin, "");
+  run.NoFaults(*opened.plugin, "");
 }
 
 // Cancels a run behind one that stands where it first touches its input; what is wrong, or "".
@@ -170,19 +182,15 @@ std::string FaultOfCancelInQueue(const TestRun& run, Submissions& submissions, C
 // Runs that are cancelled, or whose deadline passes, while they wait or compute.
 void CheckCancel(TestRun& run, const Cases& cases) {
   constexpr int kRounds = 30;
-  const auto [plugin, instance] = run.LoadAndOpen();
-  if (instance == nullptr) return;
-  Submissions* const submissions = OpenSubmissions(run, *instance);
-  if (submissions == nullptr) return;
-  std::optional<Compiled> compiled = CompileAnyCase(*instance, cases);
-  if (!compiled) return run.Skipped("it takes no case");
+  auto [opened, submissions, compiled] = OpenSubmittedCase(run, cases);
+  if (!compiled) return;
   if (submissions->Limits().most_runs_in_flight > 1)
     if (const std::string wrong = FaultOfCancelInQueue(run, *submissions, *compiled); !wrong.empty())
       return run.Failed("", wrong);
   for (int round = 0; round < kRounds; ++round) {
     const bool is_late = round % 2 == 1;
     auto one = std::make_unique<Submission>(*compiled->shown, compiled->claim, *compiled->context);
-    const uint64_t deadline_ns = is_late ? plugin->host().ClockNs() + static_cast<uint64_t>(round) * 1000 : 0;
+    const uint64_t deadline_ns = is_late ? opened.plugin->host().ClockNs() + static_cast<uint64_t>(round) * 1000 : 0;
     if (const Outcome outcome = submissions->Submit(*one, true, deadline_ns); !outcome.ok())
       return run.Failed("", "submit fails: " + outcome.ToString());
     if (const Outcome outcome = submissions->Cancel(*one); !outcome.ok())
@@ -202,18 +210,14 @@ void CheckCancel(TestRun& run, const Cases& cases) {
     if (const std::string wrong = FaultOfEnd(run, *submissions, next, "submit"); !wrong.empty())
       return run.Failed("", "after a cancelled run: " + wrong);
   }
-  run.NoFaults(*plugin, "");
+  run.NoFaults(*opened.plugin, "");
 }
 
 // More runs than the delegate takes: each is refused as UNAVAILABLE, or is right.
 void CheckFullQueue(TestRun& run, const Cases& cases) {
   constexpr size_t kMore = 4;
-  const auto [plugin, instance] = run.LoadAndOpen();
-  if (instance == nullptr) return;
-  Submissions* const submissions = OpenSubmissions(run, *instance);
-  if (submissions == nullptr) return;
-  const std::optional<Compiled> compiled = CompileAnyCase(*instance, cases);
-  if (!compiled) return run.Skipped("it takes no case");
+  const auto [opened, submissions, compiled] = OpenSubmittedCase(run, cases);
+  if (!compiled) return;
   const deputy_queue_limits limits = submissions->Limits();
   const size_t most = std::min<size_t>(kMostInFlight, limits.most_runs_in_flight) + kMore;
   std::vector<std::unique_ptr<Context>> contexts;
@@ -233,7 +237,7 @@ void CheckFullQueue(TestRun& run, const Cases& cases) {
   for (std::unique_ptr<Submission>& one : in_flight)
     if (const std::string wrong = FaultOfEnd(run, *submissions, one, "submit, beside others"); !wrong.empty())
       return run.Failed("", wrong);
-  run.NoFaults(*plugin, "");
+  run.NoFaults(*opened.plugin, "");
 }
 
 // The limits stay the same, and its choice is one of those that it has.
