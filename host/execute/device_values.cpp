@@ -21,6 +21,11 @@ bool MayLeaveHost(const Plan& plan, ValueId id) {
 
 }  // namespace
 
+void Execution::RenewDevices() {
+  has_new_contexts_ = false;
+  devices_ = DeviceValues::Make(*this);
+}
+
 std::unique_ptr<Execution::DeviceValues> Execution::DeviceValues::Make(Execution& execution) {
   std::unique_ptr<DeviceValues> made;
   for (const BoundStep& step : execution.steps_) {

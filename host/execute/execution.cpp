@@ -102,6 +102,12 @@ Status RunContext(const Plan& plan, const Step& step, ExecutionContext& context,
   return args.cancellation->ReasonAfter(plan.delegate_names[plan.placement.partitions[step.partition].delegate]);
 }
 
+// A run that was cancelled or is late ends as such, regardless of its delegate.
+Status AsEnded(const Status& failure, const CancellationToken& token) {
+  Status reason = token.Check();
+  return reason.ok() || reason.code() == failure.code() ? failure : reason;
+}
+
 // Memory of values whose extents are known only at run time: one buffer per value, kept at its largest size so far.
 class Execution::Allocator final : public OutputAllocator {
  public:
@@ -299,11 +305,6 @@ Status Execution::CreateContext(BoundStep& step) {
   return status;
 }
 
-void Execution::RenewDevices() {
-  has_new_contexts_ = false;
-  devices_ = DeviceValues::Make(*this);
-}
-
 void Execution::Bind(ValueId value, void* data) {
   if (tensors_[value].data == data) return;  // and so is that of its aliases
   ValueId id = value;
@@ -423,7 +424,7 @@ Status Execution::RunOwn(BoundStep& step, const CancellationToken& token, const 
   if (step.health != nullptr && step.context != nullptr && step.health->IsToVerify(step.runs++))
     return RunVerified(step, args, scope);
   Status status = step.context == nullptr ? step.broken : RunDelegate(step, args, scope);
-  if (step.health == nullptr) return status;
+  if (step.health == nullptr) return status.ok() || !token.Due() ? status : AsEnded(status, token);
   if (!status.ok()) return AnswerFailure(step, status, args, scope);
   step.health->Succeeded();
   return {};
@@ -432,7 +433,7 @@ Status Execution::RunOwn(BoundStep& step, const CancellationToken& token, const 
 Status Execution::AnswerFailure(BoundStep& step, const Status& failure, const RunArgs& args,
                                 const CancellationScope& scope) {
   const CancellationToken& token = *args.cancellation;
-  if (token.Due()) return failure;
+  if (token.Due()) return AsEnded(failure, token);
   Status status = failure;
   if (step.context != nullptr && step.context->was_lost_before()) {
     status = CreateContext(step);
@@ -442,7 +443,8 @@ Status Execution::AnswerFailure(BoundStep& step, const Status& failure, const Ru
       return {};
     }
   }
-  if (token.Due() || !step.health->delegate().handling().falls_back) return status;
+  if (token.Due()) return AsEnded(status, token);
+  if (!step.health->delegate().handling().falls_back) return status;
   // Two in a row are a fault of the plugin with this partition, not of its device: another one is not risked.
   if (step.context != nullptr && step.context->ended_its_process() && step.health->EndedProcess())
     status = Error(StatusCode::kPlugin, "{}, for the second time in a row", status.ToString());

@@ -5,18 +5,25 @@
 #include <memory>
 #include <vector>
 
+#include "base/process_fork.hpp"
 #include "deputy/buffer.hpp"
 #include "memory/device_memory.hpp"
 
 namespace deputy {
 
 struct Buffer::State {
+  State() = default;
+  ~State() { host::KeepInForkedChild(device); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
   DType dtype = DType::kUndefined;
   Shape shape;
   size_t bytes = 0;
   Tensor host;                                 // its memory; empty where a device has it
   std::shared_ptr<host::DeviceBuffer> device;  // null: host memory
   std::atomic<int> uses{0};                    // readers; -1: one that writes
+  std::atomic<int> copies{0};                  // uses by Read and Write that are under way
 
   Status CopyIn(const void* from) const;
   Status CopyOut(void* to) const;
@@ -25,7 +32,9 @@ struct Buffer::State {
 // The right to read or to write a buffer, until the end of the object.
 class BufferUse {
  public:
-  BufferUse(std::shared_ptr<Buffer::State> buffer, bool writes);
+  // A run waits for a Read or Write that is under way; these wait for nothing.
+  enum class Of { kRun, kCopy };
+  BufferUse(std::shared_ptr<Buffer::State> buffer, bool writes, Of of = Of::kRun);
   ~BufferUse();
   BufferUse(BufferUse&& other) noexcept = default;
   BufferUse& operator=(BufferUse&&) = delete;
@@ -36,6 +45,7 @@ class BufferUse {
  private:
   std::shared_ptr<Buffer::State> buffer_;
   bool writes_;
+  Of of_;
 };
 
 // Of one input or output of a session.

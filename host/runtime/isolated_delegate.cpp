@@ -86,7 +86,11 @@ class IsolatedMemory final : public DeviceMemory {
   Status CopyOut(uint64_t handle, void* to, size_t bytes) override { return Done(memory_->CopyOut(handle, to, bytes)); }
 
  private:
-  Status Done(Status status) const { return !status.ok() && has_ended() ? WorkerEnded() : status; }
+  // The end is the device's loss.
+  Status Done(Status status) const {
+    if (status.ok() || status.code() == StatusCode::kDeviceLost || !has_ended()) return status;
+    return WorkerEnded();
+  }
 
   const std::shared_ptr<const ServedDelegate> worker_;
   const std::shared_ptr<DeviceMemory> memory_;

@@ -1,6 +1,7 @@
 // deputy::Buffer, and the buffers that a session reads inputs from and writes outputs to.
 #include <algorithm>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "base/printable.hpp"
@@ -36,11 +37,24 @@ Status Buffer::State::CopyOut(void* to) const {
   return {};
 }
 
-BufferUse::BufferUse(std::shared_ptr<Buffer::State> buffer, bool writes) : writes_(writes) {
-  int uses = buffer->uses.load();
-  do {
-    if (uses < 0 || (writes && uses != 0)) return;
-  } while (!buffer->uses.compare_exchange_weak(uses, writes ? -1 : uses + 1));
+BufferUse::BufferUse(std::shared_ptr<Buffer::State> buffer, bool writes, Of of) : writes_(writes), of_(of) {
+  if (of_ == Of::kCopy) ++buffer->copies;
+  const auto take = [&] {
+    int uses = buffer->uses.load();
+    do {
+      if (uses < 0 || (writes && uses != 0)) return false;
+    } while (!buffer->uses.compare_exchange_weak(uses, writes ? -1 : uses + 1));
+    return true;
+  };
+  while (!take()) {
+    if (of_ == Of::kRun && buffer->copies != 0) {
+      std::this_thread::yield();
+      continue;
+    }
+    if (of_ == Of::kRun && take()) break;  // the copy has ended in between
+    if (of_ == Of::kCopy) --buffer->copies;
+    return;
+  }
   buffer_ = std::move(buffer);
 }
 
@@ -50,6 +64,7 @@ BufferUse::~BufferUse() {
     buffer_->uses = 0;
   else
     --buffer_->uses;
+  if (of_ == Of::kCopy) --buffer_->copies;
 }
 
 DType Buffer::dtype() const { return state_->dtype; }
@@ -69,14 +84,16 @@ Status Buffer::Write(const Tensor& values) {
   if (values.dtype() != state_->dtype || values.shape() != state_->shape)
     return Error(StatusCode::kInvalidArgument, "the buffer is {} {}, the tensor is {} {}", NameOf(state_->dtype),
                  host::ShapeToString(state_->shape), NameOf(values.dtype()), host::ShapeToString(values.shape()));
-  const BufferUse use(state_, true);
+  DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
+  const BufferUse use(state_, true, BufferUse::Of::kCopy);
   if (!use.ok()) return BufferInUse();
   return state_->bytes == 0 ? Status() : state_->CopyIn(values.data());
 }
 
 Result<Tensor> Buffer::Read() const {
   if (state_ == nullptr) return EmptyBuffer();
-  const BufferUse use(state_, false);
+  DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
+  const BufferUse use(state_, false, BufferUse::Of::kCopy);
   if (!use.ok()) return BufferInUse();
   DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(state_->dtype, state_->shape));
   if (state_->bytes != 0) DEPUTY_RETURN_IF_ERROR(state_->CopyOut(tensor.mutable_data()));

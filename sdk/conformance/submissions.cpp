@@ -1,5 +1,6 @@
 #include "submissions.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -43,7 +44,17 @@ deputy_queue_limits Submissions::Limits() {
 }
 
 Outcome Submissions::Submit(Submission& one, bool with_sink, uint64_t deadline_ns) {
-  one.tensors_ = one.binding_.Tensors();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  for (;;) {
+    Outcome outcome = TrySubmit(one, with_sink, deadline_ns);
+    if (outcome.code != DEPUTY_UNAVAILABLE || std::chrono::steady_clock::now() > until) return outcome;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+Outcome Submissions::TrySubmit(Submission& one, bool with_sink, uint64_t deadline_ns) {
+  if (queues_ == 0) queues_ = std::max(1u, Limits().queue_count);
+  if (one.tensors_.empty()) one.tensors_ = one.binding_.Tensors();
   one.inputs_.clear();
   one.outputs_.clear();
   for (size_t i = 0; i < one.tensors_.size(); ++i)
@@ -64,6 +75,7 @@ Outcome Submissions::Submit(Submission& one, bool with_sink, uint64_t deadline_n
   {
     const std::lock_guard lock(mutex_);
     args.number = one.number_ = ++last_number_;
+    args.queue = static_cast<uint32_t>(last_number_ % queues_);
     if (with_sink) in_flight_[one.number_] = &one;
     submitting_[one.number_] = std::this_thread::get_id();
   }

@@ -27,6 +27,8 @@ class Submission {
   Submission& operator=(const Submission&) = delete;
 
   Binding& binding() { return binding_; }
+  // In the place of the binding's tensors, in their order.
+  void Give(std::vector<deputy_tensor> tensors) { tensors_ = std::move(tensors); }
   // Of a run that has ended.
   const Outcome& outcome() const { return outcome_; }
   std::string FaultOfValues(deputy_dtype computes_in) const {
@@ -64,8 +66,11 @@ class Submissions {
   // Of one run and one context without deputy.scheduling.
   deputy_queue_limits Limits();
 
-  // Without a sink the end is that of Wait.
+  // Without a sink the end is that of Wait. A full queue is tried again for a second, as by a host. Runs are on the
+  // delegate's queues in turn.
   Outcome Submit(Submission& one, bool with_sink = true, uint64_t deadline_ns = 0);
+  // The same once.
+  Outcome TrySubmit(Submission& one, bool with_sink = true, uint64_t deadline_ns = 0);
   // False: it has not ended in that time, after which the process must end without destroying the run.
   bool WaitForEnd(Submission& one, std::chrono::seconds patience);
   Outcome Wait(Submission& one, uint64_t deadline_ns);
@@ -86,6 +91,7 @@ class Submissions {
   std::map<uint64_t, Submission*> in_flight_;
   std::map<uint64_t, std::thread::id> submitting_;  // whose submit has not returned
   uint64_t last_number_ = 0;
+  uint32_t queues_ = 0;                            // 0: not known yet
   std::deque<std::unique_ptr<Submission>> ended_;  // on the kit's thread alone
 };
 

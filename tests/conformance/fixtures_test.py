@@ -216,6 +216,8 @@ EXPECTED = {
     "queue_ends_another": ("async.runs", "a run has not ended 10 s after submit"),
     "queue_writes_late": ("async.runs", "after its run had ended"),
     "queue_loses_cancelled": ("async.cancel", "a run has not ended 10 s after its cancel, behind another"),
+    "queue_cancels_all": ("async.cancel", "beside a run that is cancelled: a submitted run fails: cancelled"),
+    "queue_has_one_of_two": ("async.runs", "invalid argument: there is no such queue"),
     "queue_refuses_oddly": ("async.full_queue", "a run too many is not refused as UNAVAILABLE: out of memory"),
     "queue_polls_wrong": ("async.runs", "poll says that a run for which done was called has not ended"),
     "queue_takes_none": ("async.queues", "no run can begin with 1 queues, 0 runs in flight"),

@@ -150,6 +150,26 @@ TEST_F(QueuesTest, ALateEndIsNoAnswer) {
   ExpectAnswer(Submit(session, 3).get(), 3);
 }
 
+// The host cancels a late run, which its delegate then ends as cancelled, or however it can.
+TEST_F(QueuesTest, ALateOrCancelledRunEndsAsSuchWhateverItsDelegateSays) {
+  queue_->holds = true;
+  sdk::Code code = sdk::Code::kCancelled;
+  queue_->on_cancel = [&] { queue_->End(sdk::Status(code, "stopped")); };
+  Build();
+  Session session = NewSession();
+  session.SetTimeout(std::chrono::milliseconds(5));
+  for (const sdk::Code said : {sdk::Code::kCancelled, sdk::Code::kInternal, sdk::Code::kDeviceLost}) {
+    code = said;
+    EXPECT_EQ(Submit(session, 1).get().status.code(), StatusCode::kDeadlineExceeded) << static_cast<int>(said);
+  }
+  session.SetTimeout(std::chrono::milliseconds(0));
+  code = sdk::Code::kUnavailable;
+  std::future<PredictResult> result = Submit(session, 1);
+  EXPECT_TRUE(Eventually([&] { return queue_->in_flight() == 1; }));
+  session.Cancel();
+  EXPECT_EQ(result.get().status.code(), StatusCode::kCancelled);
+}
+
 TEST_F(QueuesTest, ALostDeviceIsAnsweredFor) {
   queue_->limits.runs_in_flight = 4;
   queue_->holds = true;

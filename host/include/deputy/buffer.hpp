@@ -28,7 +28,8 @@ class DEPUTY_API Buffer {
   bool is_on_device() const;
 
   // Copies all elements. kInvalidArgument for an empty buffer or another type or shape, kFailedPrecondition while a run
-  // uses the buffer, kDeviceLost where the device was lost since it was made.
+  // uses the buffer and in a child of a fork, kDeviceLost where the device was lost since it was made. A run that
+  // begins meanwhile waits for the copy.
   Status Write(const Tensor& values);
   Result<Tensor> Read() const;
 

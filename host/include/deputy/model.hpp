@@ -142,8 +142,8 @@ class DEPUTY_API Session {
   // delegate runs the value on the device of the buffer, nothing is copied. The tensor of a bound input is empty in a
   // Predict, that of a bound output is empty after it. A buffer can be bound in any sessions of the context; a run that
   // reads one which another run writes fails with kFailedPrecondition, as does one that writes it while it is used. A
-  // run whose output has the buffer of an input or of another output too is kInvalidArgument. A run whose bound input
-  // was lost with its device fails with kDeviceLost until another buffer is bound. With bound buffers requests of
+  // run whose output has the buffer of an input or of another output too is kInvalidArgument. A run whose bound
+  // buffer was lost with its device fails with kDeviceLost until another one is bound. With bound buffers requests of
   // PredictAsync run one after another, PredictValues is kFailedPrecondition. kFailedPrecondition while requests are in
   // flight, and in a callback.
   Status BindInput(const std::string& name, const Buffer& buffer);

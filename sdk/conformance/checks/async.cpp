@@ -1,5 +1,6 @@
 // Runs that the delegate ends by itself: results, several in flight, their ends, cancels and late ones, and its queues.
 #include <algorithm>
+#include <deque>
 
 #include "case_run.hpp"
 #include "submissions.hpp"
@@ -54,8 +55,13 @@ std::string FaultOfEnd(const TestRun& run, Submissions& submissions, std::unique
 }
 
 // A run with a sink, one that is polled, one that is waited for.
+// Each has other values, which must not be those of another run.
 std::string FaultOfSubmissions(const TestRun& run, Submissions& submissions, Compiled& compiled) {
-  auto one = std::make_unique<Submission>(*compiled.shown, compiled.claim, *compiled.context);
+  static std::deque<Case> turned;  // as long as the submissions that are kept
+  static std::deque<CaseGraph> shown;
+  for (const size_t turn : {0u, 1u, 2u}) shown.emplace_back(turned.emplace_back(Turned(*compiled.tested, turn)));
+  const auto at = [&](size_t back) -> const ShownModel& { return shown[shown.size() - 1 - back]; };
+  auto one = std::make_unique<Submission>(at(2), compiled.claim, *compiled.context);
   if (const Outcome outcome = submissions.Submit(*one); !outcome.ok()) return "submit fails: " + outcome.ToString();
   if (!submissions.WaitForEnd(*one, kPatience)) return NeverEnded(one, "submit");
   if (!submissions.HasEnded(*one)) return "poll says that a run for which done was called has not ended";
@@ -66,7 +72,7 @@ std::string FaultOfSubmissions(const TestRun& run, Submissions& submissions, Com
   if (std::string wrong = FaultOfEnd(run, submissions, one, "submit"); !wrong.empty()) return wrong;
 
   for (const bool polls : {true, false}) {
-    one = std::make_unique<Submission>(*compiled.shown, compiled.claim, *compiled.context);
+    one = std::make_unique<Submission>(at(polls ? 1 : 0), compiled.claim, *compiled.context);
     if (const Outcome outcome = submissions.Submit(*one, false); !outcome.ok())
       return "submit without a sink fails: " + outcome.ToString();
     const auto until = std::chrono::steady_clock::now() + kPatience;
@@ -145,8 +151,9 @@ void CheckOverlap(TestRun& run, const Cases& cases) {
   run.NoFaults(*opened.plugin, "");
 }
 
-// Cancels a run behind one that stands where it first touches its input; what is wrong, or "".
-std::string FaultOfCancelInQueue(const TestRun& run, Submissions& submissions, Compiled& compiled) {
+// Cancels a run that waits behind one which stands where it first touches its input, or that one; what is wrong with
+// either, or "".
+std::string FaultOfCancelInQueue(const TestRun& run, Submissions& submissions, Compiled& compiled, bool first_ends) {
   std::string why_not;
   const std::unique_ptr<Context> other = compiled.executable->CreateContext(&why_not);
   if (other == nullptr) return "no further context: " + why_not;
@@ -161,19 +168,23 @@ std::string FaultOfCancelInQueue(const TestRun& run, Submissions& submissions, C
     return outcome;
   };
   const auto meanwhile = [&] {
-    submitted = submissions.Submit(*second).ok();
-    if (submitted) cancelled = submissions.Cancel(*second);
+    submitted = submissions.TrySubmit(*second).ok();
+    if (submitted) cancelled = submissions.Cancel(first_ends ? *first : *second);
   };
   const Outcome outcome = first->binding().RunStopped(whole, 0, meanwhile, &stopped, &why_not);
   if (!why_not.empty()) return why_not;
   if (!outcome.ok()) return "submit fails: " + outcome.ToString();
-  std::string wrong = FaultOfEnd(run, submissions, first, "submit");
-  if (!submitted || !wrong.empty()) return wrong;
-  if (!cancelled.ok()) return "cancel fails for a run that waits: " + cancelled.ToString();
-  if (!submissions.WaitForEnd(*second, kPatience)) return NeverEnded(second, "its cancel, behind another run");
-  const Outcome ended = second->outcome();
-  wrong = ended.ok() ? second->FaultOfValues(run.settings().computes_in) : "";
-  submissions.Destroy(second);
+  if (!submitted) return FaultOfEnd(run, submissions, first, "submit");
+  std::unique_ptr<Submission>& other_run = first_ends ? second : first;
+  std::unique_ptr<Submission>& cancelled_run = first_ends ? first : second;
+  std::string wrong = FaultOfEnd(run, submissions, other_run, "submit");
+  if (!wrong.empty()) return "beside a run that is cancelled: " + wrong;
+  if (!cancelled.ok()) return "cancel fails for a run in flight: " + cancelled.ToString();
+  if (!submissions.WaitForEnd(*cancelled_run, kPatience))
+    return NeverEnded(cancelled_run, first_ends ? "its cancel" : "its cancel, behind another run");
+  const Outcome ended = cancelled_run->outcome();
+  wrong = ended.ok() ? cancelled_run->FaultOfValues(run.settings().computes_in) : "";
+  submissions.Destroy(cancelled_run);
   if (!wrong.empty()) return "a cancelled run succeeds: " + wrong;
   if (ended.ok() || ended.code == DEPUTY_CANCELLED) return "";
   return "a cancelled run ends with: " + ended.ToString();
@@ -185,8 +196,9 @@ void CheckCancel(TestRun& run, const Cases& cases) {
   auto [opened, submissions, compiled] = OpenSubmittedCase(run, cases);
   if (!compiled) return;
   if (submissions->Limits().most_runs_in_flight > 1)
-    if (const std::string wrong = FaultOfCancelInQueue(run, *submissions, *compiled); !wrong.empty())
-      return run.Failed("", wrong);
+    for (const bool first_ends : {false, true})
+      if (const std::string wrong = FaultOfCancelInQueue(run, *submissions, *compiled, first_ends); !wrong.empty())
+        return run.Failed("", wrong);
   for (int round = 0; round < kRounds; ++round) {
     const bool is_late = round % 2 == 1;
     auto one = std::make_unique<Submission>(*compiled->shown, compiled->claim, *compiled->context);
@@ -227,7 +239,7 @@ void CheckFullQueue(TestRun& run, const Cases& cases) {
     contexts.push_back(compiled->executable->CreateContext(&why_not));
     if (contexts.back() == nullptr) return run.Failed("", "no further context: " + why_not);
     auto one = std::make_unique<Submission>(*compiled->shown, compiled->claim, *contexts.back());
-    const Outcome outcome = submissions->Submit(*one);
+    const Outcome outcome = submissions->TrySubmit(*one);
     if (outcome.ok()) {
       in_flight.push_back(std::move(one));
     } else if (outcome.code != DEPUTY_UNAVAILABLE) {

@@ -252,6 +252,8 @@ const Row kRows[] = {
     {"takes_custom", "compiled", "", "", "sound: takes a custom operator of TensorFlow Lite"},
     {"hostile_texts", "compiled", "", "", "sound"},
     {"has_queue", "compiled", "", "", "sound"},
+    {"queue_cancels_all", "compiled", "", "", "async.cancel"},
+    {"queue_has_one_of_two", "compiled", "", "", "async.runs"},
     {"queue_chooses_none", "compiled", "", "", "async.queues"},
     {"queue_ends_another", "compiled", "", "", "async.runs"},
     {"queue_ends_twice", "compiled", "", "", "async.overlap"},

@@ -13,7 +13,7 @@
  * A buffer belongs to a device, not to an instance: instances that are open on one device may have one number of a
  * domain (deputy_open_args.domain), and a handle then means the same buffer in all of them, as long as one is open.
  * After DEVICE_LOST, of a run or a copy, all handles of the domain are invalid, and the host uses none of them but in
- * release; buffers that it makes later are new ones. */
+ * release; buffers that it makes later are new ones, and have no number of one that is not released yet. */
 #ifndef DEPUTY_ABI_EXT_DRAFT_MEMORY_H
 #define DEPUTY_ABI_EXT_DRAFT_MEMORY_H
 
