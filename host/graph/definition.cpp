@@ -169,10 +169,6 @@ bool IsEmptyDefault(const Primitive& primitive, const OperatorInfo& info, const 
   return attribute->default_text && !attribute->default_text->empty();
 }
 
-bool IsInForce(const OperatorAttribute& attribute, int32_t version) {
-  return version >= attribute.since_version && version < attribute.until_version;
-}
-
 class AttributeChecker {
  public:
   AttributeChecker(const Primitive& primitive, std::span<const ValueType> inputs)
@@ -219,7 +215,7 @@ class AttributeChecker {
       for (const OperatorAttribute& listed : info_.attributes) {
         if (listed.name != name) continue;
         fits = fits || listed.kind == kind;
-        if (wanted == nullptr || IsInForce(listed, primitive_.since_version())) wanted = &listed;
+        if (wanted == nullptr || listed.IsIn(primitive_.since_version())) wanted = &listed;
       }
       if (wanted != nullptr && !fits)
         return Error(StatusCode::kModel, "attribute '{}' is {}, expected {}", name, Describe(kind),
@@ -311,7 +307,7 @@ Status CheckRequiredAttributes(const Primitive& primitive) {
   for (const AttributeRule& rule : info.rules) {
     if (rule.aspect != AttributeRule::Aspect::kRequired || version < rule.since_version) continue;
     const bool exists = std::any_of(info.attributes.begin(), info.attributes.end(), [&](const OperatorAttribute& it) {
-      return it.name == rule.attribute && IsInForce(it, version);
+      return it.name == rule.attribute && it.IsIn(version);
     });
     if (exists && !primitive.Has(rule.attribute))
       return Error(StatusCode::kModel, "attribute '{}' is missing", rule.attribute);

@@ -39,6 +39,10 @@ struct OperatorAttribute {
   // The default, for attributes that are a number or a word.
   std::optional<int64_t> default_int;
   std::optional<std::string_view> default_text;
+
+  bool IsIn(int64_t version) const {
+    return version >= since_version && (version < until_version || until_version == INT32_MAX);
+  }
 };
 
 // A type variable of the operands, other than the main one.

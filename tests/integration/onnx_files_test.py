@@ -92,6 +92,10 @@ class Doubts(Files):
         path = self.one_node(node("Relu", ["x"], ["y"], "r"), opset=NEWEST_OPSET + 1)
         self.check(deputy("run", path), 0, f"opset {NEWEST_OPSET + 1} of ONNX", f"known up to {NEWEST_OPSET}")
 
+    def test_AttributesAreKnownAtTheLargestOpset(self):
+        path = self.one_node(node("Softmax", ["x"], ["y"], "s", axis=0), opset=2**31 - 1)
+        self.check(deputy("run", path), 0, "known up to")
+
     def test_NewestOpsetIsReadWithoutANote(self):
         run = deputy("run", self.one_node(node("Relu", ["x"], ["y"], "r"), opset=NEWEST_OPSET))
         self.check(run, 0)

@@ -26,7 +26,7 @@ bool AttributesExist(const OperatorInfo& info, const Node& node, int32_t version
   for (const std::string_view name : node.primitive.AttributeNames())
     for (const OperatorAttribute& attribute : info.attributes) {
       // An attribute whose kind changed has a row per kind.
-      if (attribute.name != name || own < attribute.since_version || own >= attribute.until_version) continue;
+      if (attribute.name != name || !attribute.IsIn(own)) continue;
       if (version >= attribute.until_version) return false;
       if (version < attribute.since_version && !IsDefault(node.primitive, attribute)) return false;
     }

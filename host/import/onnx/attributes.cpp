@@ -43,7 +43,7 @@ Status CheckKind(OpKind op, int64_t opset, const std::string& name, pb::Attribut
   if (op == OpKind::kOther) return {};
   const OperatorAttribute* wanted = nullptr;
   for (const OperatorAttribute& listed : InfoOf(op)->attributes) {
-    if (listed.name != name || opset < listed.since_version || opset >= listed.until_version) continue;
+    if (listed.name != name || !listed.IsIn(opset)) continue;
     if (ProtoTypeOf(listed.kind) == type) return {};
     wanted = &listed;
   }
@@ -56,9 +56,7 @@ Status CheckKind(OpKind op, int64_t opset, const std::string& name, pb::Attribut
 }  // namespace
 
 bool IsUnknownAttribute(const OperatorInfo& info, int64_t opset, std::string_view name) {
-  const auto is_it = [&](const OperatorAttribute& listed) {
-    return listed.name == name && opset >= listed.since_version && opset < listed.until_version;
-  };
+  const auto is_it = [&](const OperatorAttribute& listed) { return listed.name == name && listed.IsIn(opset); };
   return !IsHint(name) && std::none_of(info.attributes.begin(), info.attributes.end(), is_it);
 }
 
