@@ -11,6 +11,21 @@
 
 namespace deputy {
 
+// Those that read a buffer, or the one that writes it. [any-thread]
+class BufferUsers {
+ public:
+  // Whether one more that reads, or writes, must not use the buffer.
+  bool Bar(bool writes) const { return Bar(count_, writes); }
+  bool Add(bool writes);
+  void Remove(bool writes);
+  // Until they do not bar a reader, or a writer.
+  void Await(bool writes) const;
+
+ private:
+  static bool Bar(int count, bool writes) { return count < 0 || (writes && count != 0); }
+  std::atomic<int> count_{0};  // readers; -1: one that writes
+};
+
 struct Buffer::State {
   State() = default;
   ~State() { host::KeepInForkedChild(device); }
@@ -22,8 +37,8 @@ struct Buffer::State {
   size_t bytes = 0;
   Tensor host;                                 // its memory; empty where a device has it
   std::shared_ptr<host::DeviceBuffer> device;  // null: host memory
-  std::atomic<int> uses{0};                    // readers; -1: one that writes
-  std::atomic<int> copies{0};                  // uses by Read and Write that are under way
+  BufferUsers runs;
+  BufferUsers copies;  // Read and Write
 
   Status CopyIn(const void* from) const;
   Status CopyOut(void* to) const;
@@ -32,9 +47,9 @@ struct Buffer::State {
 // The right to read or to write a buffer, until the end of the object.
 class BufferUse {
  public:
-  // A run waits for a Read or Write that is under way; these wait for nothing.
+  // A run waits for a Read or Write that is under way, and not for another run; these wait for nothing.
   enum class Of { kRun, kCopy };
-  BufferUse(std::shared_ptr<Buffer::State> buffer, bool writes, Of of = Of::kRun);
+  BufferUse(const std::shared_ptr<Buffer::State>& buffer, bool writes, Of of = Of::kRun);
   ~BufferUse();
   BufferUse(BufferUse&& other) noexcept = default;
   BufferUse& operator=(BufferUse&&) = delete;

@@ -1,7 +1,6 @@
 // deputy::Buffer, and the buffers that a session reads inputs from and writes outputs to.
 #include <algorithm>
 #include <cstring>
-#include <thread>
 #include <utility>
 
 #include "base/printable.hpp"
@@ -37,34 +36,44 @@ Status Buffer::State::CopyOut(void* to) const {
   return {};
 }
 
-BufferUse::BufferUse(std::shared_ptr<Buffer::State> buffer, bool writes, Of of) : writes_(writes), of_(of) {
-  if (of_ == Of::kCopy) ++buffer->copies;
-  const auto take = [&] {
-    int uses = buffer->uses.load();
-    do {
-      if (uses < 0 || (writes && uses != 0)) return false;
-    } while (!buffer->uses.compare_exchange_weak(uses, writes ? -1 : uses + 1));
-    return true;
-  };
-  while (!take()) {
-    if (of_ == Of::kRun && buffer->copies != 0) {
-      std::this_thread::yield();
-      continue;
+bool BufferUsers::Add(bool writes) {
+  int count = count_;
+  do {
+    if (Bar(count, writes)) return false;
+  } while (!count_.compare_exchange_weak(count, writes ? -1 : count + 1));
+  return true;
+}
+
+void BufferUsers::Remove(bool writes) {
+  if (writes)
+    count_ = 0;
+  else
+    --count_;
+  count_.notify_all();
+}
+
+void BufferUsers::Await(bool writes) const {
+  for (int count = count_; Bar(count, writes); count = count_) count_.wait(count);
+}
+
+// Each side is counted before it looks at the other one, so that at least one of a run and a copy sees the other: a run
+// then waits, a copy is refused.
+BufferUse::BufferUse(const std::shared_ptr<Buffer::State>& buffer, bool writes, Of of) : writes_(writes), of_(of) {
+  if (of == Of::kRun) {
+    if (!buffer->runs.Add(writes)) return;
+    buffer->copies.Await(writes);
+  } else {
+    if (buffer->runs.Bar(writes) || !buffer->copies.Add(writes)) return;
+    if (buffer->runs.Bar(writes)) {
+      buffer->copies.Remove(writes);
+      return;
     }
-    if (of_ == Of::kRun && take()) break;  // the copy has ended in between
-    if (of_ == Of::kCopy) --buffer->copies;
-    return;
   }
-  buffer_ = std::move(buffer);
+  buffer_ = buffer;
 }
 
 BufferUse::~BufferUse() {
-  if (buffer_ == nullptr) return;
-  if (writes_)
-    buffer_->uses = 0;
-  else
-    --buffer_->uses;
-  if (of_ == Of::kCopy) --buffer_->copies;
+  if (buffer_ != nullptr) (of_ == Of::kRun ? buffer_->runs : buffer_->copies).Remove(writes_);
 }
 
 DType Buffer::dtype() const { return state_->dtype; }
@@ -75,7 +84,7 @@ bool Buffer::is_on_device() const { return state_ != nullptr && state_->device !
 namespace {
 
 Status EmptyBuffer() { return Error(StatusCode::kInvalidArgument, "the buffer is empty: a session makes it"); }
-Status BufferInUse() { return Error(StatusCode::kFailedPrecondition, "a run uses the buffer"); }
+Status BufferInUse() { return Error(StatusCode::kFailedPrecondition, "a run or another copy uses the buffer"); }
 
 }  // namespace
 
