@@ -102,12 +102,6 @@ Status RunContext(const Plan& plan, const Step& step, ExecutionContext& context,
   return args.cancellation->ReasonAfter(plan.delegate_names[plan.placement.partitions[step.partition].delegate]);
 }
 
-// A run that was cancelled or is late ends as such, regardless of its delegate.
-Status AsEnded(const Status& failure, const CancellationToken& token) {
-  Status reason = token.Check();
-  return reason.ok() || reason.code() == failure.code() ? failure : reason;
-}
-
 // Memory of values whose extents are known only at run time: one buffer per value, kept at its largest size so far.
 class Execution::Allocator final : public OutputAllocator {
  public:
@@ -339,8 +333,11 @@ bool Execution::BindBuffer(ValueId value, bool is_input, const std::shared_ptr<D
 }
 
 // Where the run has failed.
-Status Execution::Placed(const Status& failure, const Step& step) const {
-  Status status = Printable(failure, 1000);  // it may quote the model
+Status Execution::Placed(const Status& failure, const Step& step, const CancellationToken& token) const {
+  // A run that was cancelled or is late ends as such, regardless of what its delegate reports.
+  const Status reason = token.Check();
+  const bool is_ended = !reason.ok() && reason.code() != failure.code();
+  Status status = Printable(is_ended ? reason : failure, 1000);  // it may quote the model
   const PartitionSpec& partition = plan_->placement.partitions[step.partition].spec;
   const std::string first = Describe(*plan_->graph, partition.nodes.front());
   if (partition.nodes.size() == 1) return std::move(status).At(first);
@@ -378,7 +375,7 @@ Status Execution::RunOnce(const CancellationToken& token, std::span<StepSpan> sp
       begin = NowNs();
     }
     if (status.ok()) continue;
-    return Placed(status, *step.step);
+    return Placed(status, *step.step, token);
   }
   return {};
 }
@@ -424,7 +421,7 @@ Status Execution::RunOwn(BoundStep& step, const CancellationToken& token, const 
   if (step.health != nullptr && step.context != nullptr && step.health->IsToVerify(step.runs++))
     return RunVerified(step, args, scope);
   Status status = step.context == nullptr ? step.broken : RunDelegate(step, args, scope);
-  if (step.health == nullptr) return status.ok() || !token.Due() ? status : AsEnded(status, token);
+  if (step.health == nullptr) return status;
   if (!status.ok()) return AnswerFailure(step, status, args, scope);
   step.health->Succeeded();
   return {};
@@ -433,7 +430,7 @@ Status Execution::RunOwn(BoundStep& step, const CancellationToken& token, const 
 Status Execution::AnswerFailure(BoundStep& step, const Status& failure, const RunArgs& args,
                                 const CancellationScope& scope) {
   const CancellationToken& token = *args.cancellation;
-  if (token.Due()) return AsEnded(failure, token);
+  if (token.Due()) return failure;
   Status status = failure;
   if (step.context != nullptr && step.context->was_lost_before()) {
     status = CreateContext(step);
@@ -443,8 +440,7 @@ Status Execution::AnswerFailure(BoundStep& step, const Status& failure, const Ru
       return {};
     }
   }
-  if (token.Due()) return AsEnded(status, token);
-  if (!step.health->delegate().handling().falls_back) return status;
+  if (token.Due() || !step.health->delegate().handling().falls_back) return status;
   // Two in a row are a fault of the plugin with this partition, not of its device: another one is not risked.
   if (step.context != nullptr && step.context->ended_its_process() && step.health->EndedProcess())
     status = Error(StatusCode::kPlugin, "{}, for the second time in a row", status.ToString());

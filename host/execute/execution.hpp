@@ -143,7 +143,7 @@ class Execution {
   Status CreateContext(BoundStep& step);
   // Contexts that were made since may have other memory of a device.
   void RenewDevices();
-  Status Placed(const Status& failure, const Step& step) const;
+  Status Placed(const Status& failure, const Step& step, const CancellationToken& token) const;
   RunArgs ArgsOf(BoundStep& step, Scratch& scratch, const CancellationToken& token);
   Status RunOnce(const CancellationToken& token, std::span<StepSpan> spans, StepObserver* observer);
   Status RunStep(BoundStep& step, const CancellationToken& token, const CancellationScope& scope);

@@ -112,7 +112,7 @@ Status Execution::OverlappedRun::RunRest(uint32_t index) {
   if (!spans_.empty())
     spans_[index] = {rest == Rest::kFailure ? spans_[index].begin_ns : begin_ns, NowNs(),
                      step.ran_elsewhere ? &step.alternative->plan() : nullptr};
-  return status.ok() ? status : execution_.Placed(status, *step.step);
+  return status.ok() ? status : execution_.Placed(status, *step.step, token);
 }
 
 }  // namespace deputy::host

@@ -139,6 +139,25 @@ TEST_P(DeviceFaultsTest, ABoundInputThatIsLostIsAnErrorUntilItIsBoundAgain) {
   EXPECT_TRUE(run().ok());
 }
 
+TEST_P(DeviceFaultsTest, ABoundOutputThatIsLostIsAnErrorUntilItIsBoundAgain) {
+  Load("adding_up", "faults: 'device_lost:2'");
+  const Buffer sum = *session_.OutputBuffer("next");
+  ASSERT_TRUE(sum.is_on_device());
+  ASSERT_TRUE(session_.BindOutput("next", sum).ok());
+  const auto run = [&] {
+    std::vector<Tensor> outputs;
+    return session_.Predict({Numbers(0.5F), Numbers(1)}, &outputs);
+  };
+  EXPECT_TRUE(run().ok());
+  EXPECT_EQ(run().code(), StatusCode::kDeviceLost) << "though an alternative could compute it";
+  EXPECT_EQ(run().code(), StatusCode::kDeviceLost) << "the device is there, its memory is not";
+  EXPECT_EQ(sum.Read().status().code(), StatusCode::kDeviceLost);
+  const Buffer next = *session_.OutputBuffer("next");
+  ASSERT_TRUE(session_.BindOutput("next", next).ok());
+  EXPECT_TRUE(run().ok());
+  EXPECT_TRUE(next.Read().ok());
+}
+
 class DeviceFaultsOfAWorker : public DeviceFaultsTest {
  protected:
   static void KillWorker() {
