@@ -62,6 +62,8 @@ void CommandQueue::Execute(const Command& command) {
     status = command.context->Execute(command.run->args());
   } catch (const std::exception& error) {
     status = Status(Code::kInternal, error.what());
+  } catch (...) {
+    status = Status(Code::kInternal, "an exception of unknown type");
   }
   command.run->End(std::move(status));
 }

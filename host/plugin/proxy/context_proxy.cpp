@@ -30,7 +30,7 @@ ContextProxy::ContextProxy(std::shared_ptr<const ExecutableProxy> executable)
     : executable_(std::move(executable)),
       opened_(executable_->opened()),
       open_(executable_->graph()->graph(), executable_->outputs()),
-      can_cancel_(DEPUTY_HAS_FN(&opened_.table(), deputy_delegate, cancel)) {
+      can_cancel_(opened_.async() == nullptr && DEPUTY_HAS_FN(&opened_.table(), deputy_delegate, cancel)) {
   args_.struct_size = sizeof args_;
   args_.input_count = static_cast<uint32_t>(executable_->input_count());
   args_.output_count = static_cast<uint32_t>(executable_->output_count());
@@ -66,7 +66,7 @@ class ContextProxy::HookedRun {
   static void Cancel(void* self) {
     const ContextProxy& context = static_cast<const HookedRun*>(self)->context_;
     context.opened_.WakeRuns();
-    if (!context.can_cancel_ || context.opened_.async() != nullptr) return;
+    if (!context.can_cancel_) return;
     context.opened_.CallVoid(
         "cancel", [&] { context.opened_.table().cancel(context.context_, context.args_.run); },
         context.executable_->place());
@@ -127,11 +127,9 @@ Status ContextProxy::Run(const RunArgs& args, Watch watch) {
   const HookedRun hooked(*this, args.cancellation);
   if (hooked.is_cancelled()) return args.cancellation->Check();
   const PassRequest request{args.hints.priority, args.cancellation};
-  DEPUTY_RETURN_IF_ERROR(
-      opened_.async() != nullptr
-          ? RunSubmitted(watch, request)
-          : CallInTurn(
-                "execute", [&] { return opened_.table().execute(context_, &args_); }, watch, request));
+  const auto execute = [&] { return opened_.table().execute(context_, &args_); };
+  DEPUTY_RETURN_IF_ERROR(opened_.async() != nullptr ? RunSubmitted(watch, request)
+                                                    : CallInTurn("execute", execute, watch, request));
   if (!open_.any()) return {};
   if (std::string fault = open_.Fault(); !fault.empty()) return opened_.Fault("execute", std::move(fault));
   return {};

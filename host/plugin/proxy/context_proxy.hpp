@@ -56,7 +56,7 @@ class ContextProxy final : public ExecutionContext {
   const OpenedDelegate& opened_;
   deputy_context* context_ = nullptr;
   OpenOutputs open_;
-  const bool can_cancel_;
+  const bool can_cancel_;  // the delegate cancels a run within execute
   deputy_run_args args_{};
   bool has_scratch_size_ = false;              // args_.scratch_size is known
   Scratch scratch_;                            // where a run brings none

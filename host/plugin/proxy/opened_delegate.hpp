@@ -140,7 +140,7 @@ class OpenedDelegate {
     std::optional<ConcurrencyLimiter::Pass> pass_;
   };
 
-  // Whether runs may have to wait for others.
+  // Whether runs may have to wait: for others, or for the end of a run that was submitted.
   bool limits_runs() const { return limiter_ != nullptr || async_ != nullptr; }
   // Runs that wait look at their tokens again. [any-thread]
   void WakeRuns() const {

@@ -43,8 +43,6 @@ RunQueue::RunQueue(const OpenedDelegate& opened, const deputy_ext_scheduling& sc
       group_(std::move(group)),
       asks_(DEPUTY_HAS_FN(&scheduling, deputy_ext_scheduling, choose)) {}
 
-RunQueue::~RunQueue() = default;
-
 std::shared_ptr<RunQueue::Group> RunQueue::GroupNamed(const std::string& name) {
   if (name.empty()) return std::make_shared<Group>();
   static std::mutex mutex;

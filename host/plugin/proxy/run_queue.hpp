@@ -22,7 +22,6 @@ class RunQueue {
  public:
   // Asks the delegate for its limits; null where it has none. `opened` outlives the queue.
   static Result<std::unique_ptr<RunQueue>> Make(const OpenedDelegate& opened, const deputy_ext_scheduling* scheduling);
-  ~RunQueue();
   RunQueue(const RunQueue&) = delete;
   RunQueue& operator=(const RunQueue&) = delete;
 

@@ -20,17 +20,19 @@ class BoxedRun final : public SubmittedRun {
  public:
   BoxedRun(const BoxedContext& context, const deputy_async_args& submitted)
       : context_(context),
-        submitted_(submitted),
+        number_(submitted.number),
+        queue_(submitted.queue),
+        priority_(submitted.priority),
         sink_(submitted.sink == nullptr ? deputy_async_sink() : *submitted.sink),
         args_(Filled(*submitted.run)),
         view_(args_, context.host, &cancelled_run_) {}
 
   const RunArgs& args() const override { return view_; }
-  uint32_t queue() const override { return submitted_.queue; }
-  int32_t priority() const override { return submitted_.priority; }
+  uint32_t queue() const override { return queue_; }
+  int32_t priority() const override { return priority_; }
   void End(Status status) override {
     const deputy_async_sink sink = sink_;
-    const uint64_t number = submitted_.number;
+    const uint64_t number = number_;
     deputy_status* const made = sink.done == nullptr ? nullptr : context_.host.Make(status);
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -71,7 +73,9 @@ class BoxedRun final : public SubmittedRun {
   }
 
   const BoxedContext& context_;
-  const deputy_async_args submitted_;  // its pointers are of the call
+  const uint64_t number_;
+  const uint32_t queue_;
+  const int32_t priority_;
   const deputy_async_sink sink_;
   const deputy_run_args args_;
   std::atomic<uint64_t> cancelled_run_{0};
