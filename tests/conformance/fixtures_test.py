@@ -204,6 +204,8 @@ EXPECTED = {
     "hostile_texts": ("execution.repeated", "a log message is not UTF-8"),
     # Memory of a device.
     "memory_copies_less": ("memory.buffers", "has other bytes than were copied there"),
+    "memory_cuts_copies": ("memory.buffers", "a buffer of 3145733 bytes has other bytes than were copied there"),
+    "memory_writes_another": ("memory.runs", "a run changed a buffer that it was not given"),
     "memory_names_twice": ("memory.buffers", "allocate gives two buffers one name"),
     "memory_takes_released": ("memory.foreign_handles", "a copy from a released buffer succeeds"),
     "memory_has_no_end": ("memory.foreign_handles", "a copy from bytes behind a buffer succeeds"),
@@ -212,6 +214,7 @@ EXPECTED = {
     "memory_forgets_results": ("memory.runs", "largest error"),
     # Runs that the delegate ends by itself.
     "queue_runs_in_submit": ("async.overlap", "runs ended within submit"),
+    "queue_repeats_results": ("async.runs", "largest error"),
     "queue_ends_twice": ("async.overlap", "has ended before, or was never submitted"),
     "queue_ends_another": ("async.runs", "a run has not ended 10 s after submit"),
     "queue_writes_late": ("async.runs", "after its run had ended"),
@@ -227,7 +230,8 @@ EXPECTED = {
 # Sound on their own; they are wrong beside another plugin or for another host.
 SOUND = {"good", "able", "claims_whole", "claims_clusters", "groups_named", "groups_quantized", "heeds_deadline",
          "calls_another_abi", "escapes", "escapes_with_devices", "exclusive",
-         "holds_memory", "ignores_cancel", "has_queue", "keeps_memory", "leaves_a_mark", "logs_a_lot", "misbehaves", "needs_socket",
+         "holds_memory", "ignores_cancel", "has_queue", "queue_is_shared", "keeps_memory", "memory_has_little_room",
+         "memory_has_no_room", "leaves_a_mark", "logs_a_lot", "misbehaves", "needs_socket",
          "one_at_a_time", "outlives_deadline",
          "takes_custom", "takes_open_extents", "duplicate", "rival", "says_priority", "unavailable", "finder",
          "streamer"}  # fmt: skip
