@@ -1,6 +1,7 @@
 #include "device_buffers.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace deputy::conformance {
 
@@ -27,13 +28,32 @@ Outcome DeviceBuffers::Allocate(uint64_t bytes, uint64_t alignment, uint64_t* ha
   request.byte_size = bytes;
   request.alignment = alignment;
   *handle = 0;
-  const Outcome outcome =
+  Outcome outcome =
       instance_.plugin().Call("allocate", [&] { return table_->allocate(instance_.handle(), &request, handle); });
+  return Made("allocate", std::move(outcome), *handle);
+}
+
+Outcome DeviceBuffers::Import(deputy_memory_handle_kind kind, int file, uint64_t offset, uint64_t bytes,
+                              uint64_t* handle) {
+  deputy_shared_buffer buffer{};
+  buffer.struct_size = sizeof buffer;
+  buffer.kind = kind;
+  buffer.handle = file;
+  buffer.offset = offset;
+  buffer.byte_size = bytes;
+  *handle = 0;
+  Outcome outcome =
+      instance_.plugin().Call("import", [&] { return table_->import(instance_.handle(), &buffer, handle); });
+  return Made("import", std::move(outcome), *handle);
+}
+
+Outcome DeviceBuffers::Made(const char* function, Outcome outcome, uint64_t handle) {
+  if (!outcome.ok()) return outcome;
   HostServices& host = instance_.plugin().host();
-  if (outcome.ok() && *handle == 0) host.Fault("allocate: it succeeded with the handle 0");
-  if (outcome.ok() && std::find(handles_.begin(), handles_.end(), *handle) != handles_.end())
-    host.Fault("allocate: it gave the name of a buffer that is not released");
-  if (outcome.ok()) handles_.push_back(*handle);
+  if (handle == 0) host.Fault(std::string(function) + ": it succeeded with the handle 0");
+  if (std::find(handles_.begin(), handles_.end(), handle) != handles_.end())
+    host.Fault(std::string(function) + ": it gave the name of a buffer that is not released");
+  handles_.push_back(handle);
   return outcome;
 }
 

@@ -21,7 +21,13 @@ class DeviceBuffers {
   DeviceBuffers& operator=(const DeviceBuffers&) = delete;
 
   bool has() const { return table_ != nullptr; }
+  // Whether it imports memory of memfd_create.
+  bool imports() const {
+    return table_->import != nullptr && (table_->imports & (1u << DEPUTY_MEMORY_HANDLE_MEMFD)) != 0;
+  }
   Outcome Allocate(uint64_t bytes, uint64_t alignment, uint64_t* handle);
+  // With imports().
+  Outcome Import(deputy_memory_handle_kind kind, int file, uint64_t offset, uint64_t bytes, uint64_t* handle);
   void Release(uint64_t handle);
   // Whole bytes between host memory and a part of a buffer.
   Outcome Write(uint64_t handle, uint64_t offset, const std::vector<uint8_t>& bytes);
@@ -31,6 +37,8 @@ class DeviceBuffers {
   std::optional<deputy_memory_wish> WishOf(Context& context, uint32_t index, uint64_t bytes);
 
  private:
+  // Keeps the name of a new buffer.
+  Outcome Made(const char* function, Outcome outcome, uint64_t handle);
   Outcome Copy(const deputy_copy_side& from, const deputy_copy_side& to, uint64_t bytes);
 
   Instance& instance_;

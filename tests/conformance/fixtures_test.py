@@ -206,6 +206,9 @@ EXPECTED = {
     "memory_copies_less": ("memory.buffers", "has other bytes than were copied there"),
     "memory_cuts_copies": ("memory.buffers", "a buffer of 3145733 bytes has other bytes than were copied there"),
     "memory_writes_another": ("memory.runs", "a run changed a buffer that it was not given"),
+    "memory_imports_a_copy": ("memory.imports", "does not see what is copied there"),
+    "memory_imports_anything": ("memory.imports", "import of memory of kind 0 succeeds"),
+    "memory_imports_from_zero": ("memory.imports", "imported memory has other bytes than its file"),
     "memory_names_twice": ("memory.buffers", "allocate gives two buffers one name"),
     "memory_takes_released": ("memory.foreign_handles", "a copy from a released buffer succeeds"),
     "memory_has_no_end": ("memory.foreign_handles", "a copy from bytes behind a buffer succeeds"),
@@ -231,7 +234,7 @@ EXPECTED = {
 SOUND = {"good", "able", "claims_whole", "claims_clusters", "groups_named", "groups_quantized", "heeds_deadline",
          "calls_another_abi", "escapes", "escapes_with_devices", "exclusive",
          "holds_memory", "ignores_cancel", "has_queue", "queue_is_shared", "keeps_memory", "memory_has_little_room",
-         "memory_has_no_room", "leaves_a_mark", "logs_a_lot", "misbehaves", "needs_socket",
+         "memory_has_no_room", "memory_imports", "leaves_a_mark", "logs_a_lot", "misbehaves", "needs_socket",
          "one_at_a_time", "outlives_deadline",
          "takes_custom", "takes_open_extents", "duplicate", "rival", "says_priority", "unavailable", "finder",
          "streamer"}  # fmt: skip

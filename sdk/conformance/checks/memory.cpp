@@ -1,10 +1,13 @@
 // Memory of the device: buffers and their names, copies, and runs whose tensors are there.
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <memory>
 
 #include "case_run.hpp"
 #include "device_buffers.hpp"
+#include "memory_file.hpp"
 #include "submissions.hpp"
 #include "test.hpp"
 
@@ -126,40 +129,81 @@ void CheckForeignHandles(TestRun& run) {
 }
 
 // The buffer of each tensor of a run, 0 where it is in host memory; released at the end.
-struct RunBuffers {
-  DeviceBuffers& of;
-  std::vector<uint64_t> handles;
+class RunBuffers {
+ public:
+  RunBuffers(DeviceBuffers& of, size_t tensors, bool imports) : of_(of), imports_(imports), all_(tensors) {}
   ~RunBuffers() {
-    for (const uint64_t handle : handles)
-      if (handle != 0) of.Release(handle);
+    for (const Buffer& buffer : all_)
+      if (buffer.handle != 0) of_.Release(buffer.handle);
   }
+  RunBuffers(const RunBuffers&) = delete;
+  RunBuffers& operator=(const RunBuffers&) = delete;
+
+  // With these bytes. OUT_OF_MEMORY, or NOT_SUPPORTED for an import: the tensor is in host memory.
+  Outcome Make(size_t i, const deputy_memory_wish& wish, const Bytes& bytes) {
+    Buffer& buffer = all_[i];
+    if (!imports_) {
+      Outcome outcome = of_.Allocate(wish.byte_size, wish.alignment, &buffer.handle);
+      return outcome.ok() ? of_.Write(buffer.handle, 0, bytes) : outcome;
+    }
+    buffer.file = std::make_unique<MemoryFile>(static_cast<size_t>(wish.byte_size));
+    if (!buffer.file->is_open()) return {DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "no memory for the test"};
+    std::copy(bytes.begin(), bytes.end(), buffer.file->data());
+    return of_.Import(DEPUTY_MEMORY_HANDLE_MEMFD, buffer.file->file(), 0, wish.byte_size, &buffer.handle);
+  }
+  Outcome Read(size_t i, Bytes* bytes) {
+    if (!imports_) return of_.Read(all_[i].handle, 0, bytes);
+    std::copy_n(all_[i].file->data(), bytes->size(), bytes->begin());
+    return {};
+  }
+  uint64_t handle(size_t i) const { return all_[i].handle; }
+  // A run that has not ended uses them.
+  void Leave() {
+    for (Buffer& buffer : all_) {
+      buffer.handle = 0;
+      (void)buffer.file.release();
+    }
+  }
+
+ private:
+  struct Buffer {
+    uint64_t handle = 0;
+    std::unique_ptr<MemoryFile> file;
+  };
+  DeviceBuffers& of_;
+  const bool imports_;
+  std::vector<Buffer> all_;
+};
+
+// Which tensors of a run are in buffers, and in which.
+struct Places {
+  uint32_t only = UINT32_MAX;  // the one in a buffer; UINT32_MAX: all that the delegate wants there
+  bool imports = false;        // in memory that it imports
 };
 
 // A run of the case with the tensors where the delegate wants them, submitted where it has deputy.async; `on_device`
 // counts those in buffers. "" or a fault.
 std::string RunInBuffers(const TestRun& run, Compiled& compiled, DeviceBuffers& buffers, Submissions& submissions,
-                         uint64_t domain, uint32_t only, size_t* on_device) {
+                         uint64_t domain, const Places& places, size_t* on_device) {
   const ShownModel& shown = *compiled.shown;
   auto one = std::make_unique<Submission>(shown, compiled.claim, *compiled.context);
   Binding& host = one->binding();
   std::vector<deputy_tensor> tensors = host.Tensors();
   const size_t inputs = compiled.claim.inputs.size();
-  RunBuffers held{buffers, std::vector<uint64_t>(tensors.size(), 0)};
-  std::vector<uint64_t>& handles = held.handles;
+  RunBuffers held(buffers, tensors.size(), places.imports);
   for (uint32_t i = 0; i < tensors.size(); ++i) {
     deputy_tensor& tensor = tensors[i];
-    if (tensor.byte_size == 0 || (only != UINT32_MAX && only != i)) continue;
+    if (tensor.byte_size == 0 || (places.only != UINT32_MAX && places.only != i)) continue;
     const std::optional<deputy_memory_wish> wish = buffers.WishOf(*compiled.context, i, tensor.byte_size);
     if (!wish) continue;
-    Outcome outcome = buffers.Allocate(wish->byte_size, wish->alignment, &handles[i]);
-    if (outcome.code == DEPUTY_OUT_OF_MEMORY) continue;
     const auto* const data = static_cast<const uint8_t*>(tensor.data);
-    if (outcome.ok()) outcome = buffers.Write(handles[i], 0, Bytes(data, data + tensor.byte_size));
+    const Outcome outcome = held.Make(i, *wish, Bytes(data, data + tensor.byte_size));
+    if (outcome.code == DEPUTY_OUT_OF_MEMORY || (places.imports && outcome.code == DEPUTY_NOT_SUPPORTED)) continue;
     if (!outcome.ok()) return "tensor " + std::to_string(i) + " does not reach the device: " + outcome.ToString();
     tensor.memory = DEPUTY_MEMORY_DEVICE;
     tensor.data = nullptr;
     tensor.domain = domain;
-    tensor.handle = handles[i];
+    tensor.handle = held.handle(i);
     ++*on_device;
   }
   const auto middle = tensors.begin() + static_cast<ptrdiff_t>(inputs);
@@ -169,7 +213,7 @@ std::string RunInBuffers(const TestRun& run, Compiled& compiled, DeviceBuffers& 
     outcome = submissions.Submit(*one);
     if (outcome.ok() && !submissions.WaitForEnd(*one, std::chrono::seconds(10))) {
       (void)one.release();  // it holds its buffers
-      held.handles.clear();
+      held.Leave();
       return "a run with tensors on the device has not ended after 10 s";
     }
     if (outcome.ok()) outcome = one->outcome();
@@ -179,14 +223,14 @@ std::string RunInBuffers(const TestRun& run, Compiled& compiled, DeviceBuffers& 
   if (!outcome.ok()) return "a run fails with tensors on the device: " + outcome.ToString();
   std::vector<Bytes> results = host.Results();
   for (size_t i = inputs; i < tensors.size(); ++i) {
-    if (handles[i] == 0) continue;
-    if (const Outcome copied = buffers.Read(handles[i], 0, &results[i - inputs]); !copied.ok())
+    if (held.handle(i) == 0) continue;
+    if (const Outcome copied = held.Read(i, &results[i - inputs]); !copied.ok())
       return "a result cannot be copied from the device: " + copied.ToString();
   }
   for (size_t i = 0; i < inputs; ++i) {
-    if (handles[i] == 0) continue;
+    if (held.handle(i) == 0) continue;
     Bytes now(static_cast<size_t>(tensors[i].byte_size));
-    if (!buffers.Read(handles[i], 0, &now).ok() || now != reference::Encode(shown.ValueOf(compiled.claim.inputs[i])))
+    if (!held.Read(i, &now).ok() || now != reference::Encode(shown.ValueOf(compiled.claim.inputs[i])))
       return "the run changed input " + std::to_string(i) + " on the device";
   }
   if (submissions.has()) submissions.Destroy(one);
@@ -211,9 +255,15 @@ void CheckRuns(TestRun& run, const std::vector<Case>& cases) {
   size_t on_device = 0;
   for (Compiled& compiled : all) {
     const auto tensors = static_cast<uint32_t>(compiled.claim.inputs.size() + compiled.claim.outputs.size());
-    std::string wrong = RunInBuffers(run, compiled, *buffers, *submissions, instance->domain(), UINT32_MAX, &on_device);
-    for (uint32_t only = 0; wrong.empty() && only < tensors; ++only)
-      wrong = RunInBuffers(run, compiled, *buffers, *submissions, instance->domain(), only, &on_device);
+    const auto fault_of = [&](const Places& places) {
+      return RunInBuffers(run, compiled, *buffers, *submissions, instance->domain(), places, &on_device);
+    };
+    std::string wrong = fault_of({});
+    for (uint32_t only = 0; wrong.empty() && only < tensors; ++only) wrong = fault_of({only});
+    if (wrong.empty() && buffers->imports()) {
+      wrong = fault_of({UINT32_MAX, true});
+      if (!wrong.empty()) wrong = "in imported memory: " + wrong;
+    }
     Bytes now(beside.size());
     if (wrong.empty() && bystander != 0 && (!buffers->Read(bystander, 0, &now).ok() || now != beside))
       wrong = "a run changed a buffer that it was not given";
@@ -226,11 +276,85 @@ void CheckRuns(TestRun& run, const std::vector<Case>& cases) {
   run.NoFaults(*plugin, "");
 }
 
+// Memory of memfd_create is used in place, through a descriptor that is open for the call alone.
+void CheckImports(TestRun& run) {
+  constexpr size_t kSizes[] = {1, 64, 5000, (1 << 20) + 3}, kOffsets[] = {0, 64, 4096, 8256};
+  constexpr uint8_t kBeside = 0x5a;
+  const auto [plugin, instance] = run.LoadAndOpen();
+  if (instance == nullptr) return;
+  const std::unique_ptr<DeviceBuffers> buffers = OpenBuffers(run, *instance);
+  if (buffers == nullptr) return;
+  if (!buffers->imports()) return run.Skipped("it imports no memory of memfd_create");
+  size_t imported = 0;
+  for (const size_t size : kSizes) {
+    for (const size_t offset : kOffsets) {
+      const std::string about = std::to_string(size) + " bytes at offset " + std::to_string(offset);
+      const size_t whole = offset + size + 100;
+      MemoryFile memory(whole);
+      if (!memory.is_open()) return run.Skipped("there is no memory of memfd_create");
+      std::fill_n(memory.data(), whole, kBeside);
+      Bytes bytes = PatternOf(size, static_cast<uint8_t>(size + offset));
+      std::copy(bytes.begin(), bytes.end(), memory.data() + offset);
+      uint64_t handle = 0;
+      Outcome outcome = buffers->Import(DEPUTY_MEMORY_HANDLE_MEMFD, memory.file(), offset, size, &handle);
+      if (outcome.code == DEPUTY_NOT_SUPPORTED) continue;  // a host uses its own memory
+      if (!outcome.ok()) return run.Failed("", "import fails for " + about + ": " + outcome.ToString());
+      ++imported;
+      memory.Close();
+      Bytes read(size);
+      outcome = buffers->Read(handle, 0, &read);
+      if (!outcome.ok()) return run.Failed("", "a copy from imported memory fails: " + outcome.ToString());
+      if (read != bytes) return run.Failed("", "imported memory has other bytes than its file: " + about);
+      // Each side sees at once what the other one writes.
+      memory.data()[offset] ^= 0xff;
+      bytes[0] ^= 0xff;
+      if (!buffers->Read(handle, 0, &read).ok() || read != bytes)
+        return run.Failed("", "imported memory does not see what its owner writes: " + about);
+      bytes = PatternOf(size, static_cast<uint8_t>(size + offset + 1));
+      if (outcome = buffers->Write(handle, 0, bytes); !outcome.ok())
+        return run.Failed("", "a copy to imported memory fails: " + outcome.ToString());
+      if (std::memcmp(memory.data() + offset, bytes.data(), size) != 0)
+        return run.Failed("", "the owner of imported memory does not see what is copied there: " + about);
+      Bytes more(size + 1, 0);
+      if (buffers->Write(handle, 0, more).ok())
+        return run.Failed("", "a copy across the end of imported memory succeeds: " + about);
+      buffers->Release(handle);
+      for (size_t i = 0; i < whole; ++i) {
+        const bool is_inside = i >= offset && i < offset + size;
+        if (memory.data()[i] == (is_inside ? bytes[i - offset] : kBeside)) continue;
+        return run.Failed("", std::string("bytes ") + (is_inside ? "of" : "beside") +
+                                  " imported memory are changed after its release: " + about);
+      }
+    }
+  }
+  if (imported == 0) return run.Skipped("it supports none of the test's memory");
+  // What is no memory of the declared kinds.
+  int ends[2] = {-1, -1};
+  if (pipe(ends) != 0) return run.Skipped("there is no pipe");
+  MemoryFile memory(4096);
+  struct Attempt {
+    const char* what;
+    deputy_memory_handle_kind kind;
+    int file;
+  };
+  for (const Attempt& attempt : {Attempt{"no descriptor", DEPUTY_MEMORY_HANDLE_MEMFD, -1},
+                                 {"a pipe", DEPUTY_MEMORY_HANDLE_MEMFD, ends[0]},
+                                 {"memory of kind 0", 0, memory.file()},
+                                 {"memory of kind 77", 77, memory.file()}}) {
+    uint64_t handle = 0;
+    if (buffers->Import(attempt.kind, attempt.file, 0, 4096, &handle).ok())
+      run.Failed("", std::string("import of ") + attempt.what + " succeeds");
+  }
+  for (const int end : ends) close(end);
+  run.NoFaults(*plugin, "");
+}
+
 }  // namespace
 
 std::vector<Test> MemoryTests(const std::vector<Case>& cases) {
   return {{"memory.buffers", CheckBuffers},
           {"memory.foreign_handles", CheckForeignHandles},
+          {"memory.imports", CheckImports},
           {"memory.runs", With(CheckRuns, cases)}};
 }
 
