@@ -63,4 +63,16 @@ Result<Descriptor> SealedMemory(uint64_t size) {
   return file;
 }
 
+Result<uint64_t> SharedMemorySize(int file) {
+  const int seals = fcntl(file, F_GET_SEALS);
+  struct stat about {};
+  if (seals < 0 || fstat(file, &about) != 0)
+    return Error(StatusCode::kInvalidArgument, "it is not memory of memfd_create: {}", std::strerror(errno));
+  // A process that touches pages which another one has cut off ends.
+  if ((seals & F_SEAL_SHRINK) == 0)
+    return Error(StatusCode::kInvalidArgument, "the memory may become smaller")
+        .Advise("make it with MFD_ALLOW_SEALING, and add F_SEAL_SHRINK with fcntl");
+  return static_cast<uint64_t>(about.st_size);
+}
+
 }  // namespace deputy::host

@@ -20,5 +20,8 @@ Result<Descriptor> SealedCopy(int file, uint64_t size);
 Result<Descriptor> UnsealedMemory(uint64_t size);
 // Zeros, sealed against resizing.
 Result<Descriptor> SealedMemory(uint64_t size);
+// Bytes of a file that others have as well, which do not become fewer. kInvalidArgument for one that is no memory, and
+// where they may.
+Result<uint64_t> SharedMemorySize(int file);
 
 }  // namespace deputy::host

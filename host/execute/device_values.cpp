@@ -199,8 +199,9 @@ Status Execution::DeviceValues::ReadyOutputs() {
   for (DeviceCopy& copy : copies_) {
     if (copy.bound == nullptr || copy.is_read_only() || copy.current) continue;
     // Others than its delegate have written it.
-    if (IsLost(*copy.domain)) return WhyOf(*copy.domain);
     const deputy_tensor& from = execution_.tensors_[copy.value];
+    if (copy.bound->host() == from.data) continue;
+    if (IsLost(*copy.domain)) return WhyOf(*copy.domain);
     DEPUTY_RETURN_IF_ERROR(copy.domain->memory->CopyIn(from.data, copy.shown.handle, from.byte_size));
     steps_[copy.uses.front().step].Count(from);
   }
@@ -266,8 +267,12 @@ Status Execution::DeviceValues::Finish(BoundStep& step) {
 Status Execution::DeviceValues::ToHost(ValueId value, DeviceStep& step) {
   if (on_host_[value] != 0) return {};
   const DeviceCopy& copy = *written_[value];
-  if (IsLost(*copy.domain)) return WhyOf(*copy.domain);
   const deputy_tensor& to = execution_.tensors_[value];
+  if (copy.bound != nullptr && copy.bound->host() == to.data) {
+    on_host_[value] = 1;
+    return {};
+  }
+  if (IsLost(*copy.domain)) return WhyOf(*copy.domain);
   DEPUTY_RETURN_IF_ERROR(copy.domain->memory->CopyOut(copy.shown.handle, to.data, to.byte_size));
   on_host_[value] = 1;
   step.Count(to);

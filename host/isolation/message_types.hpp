@@ -45,6 +45,7 @@ enum class Function : uint32_t {
   kResize,
   kWishOf,
   kAllocateBuffer,
+  kImportBuffer,
   kReleaseBuffer,
   kCopyBytes,
   // Not of a table: a region of the host's memory for inputs, whose descriptor comes along.
@@ -130,6 +131,7 @@ constexpr FunctionLimits LimitsOf(Function function) {
     case Function::kWishOf:
     case Function::kAllocateBuffer:
     case Function::kReleaseBuffer: return {true, kSmall, kSmall};
+    case Function::kImportBuffer:
     case Function::kCopyBytes: return {true, {1, kSmall.words}, kSmall};
     case Function::kOpen:
     case Function::kCompile:

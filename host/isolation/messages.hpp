@@ -139,6 +139,7 @@ struct DelegateForm {
   bool has_probe = false, has_get_extension = false, has_scratch_size = false, has_cancel = false;
   TableForm blob, capabilities, concurrency, device_control, devices, estimate, memory, operators, options, profiling,
       propose, resize;
+  uint32_t memory_imports = 0;  // deputy_ext_memory.imports
   Rows<deputy_capability> capability_rows;
   Rows<deputy_operator_info> operator_rows;
   Rows<deputy_option_info> option_rows;
@@ -156,6 +157,7 @@ void Pass(Wire& wire, DelegateForm& delegate) {
                            &delegate.devices, &delegate.estimate, &delegate.memory, &delegate.operators,
                            &delegate.options, &delegate.profiling, &delegate.propose, &delegate.resize})
     Pass(wire, *table);
+  wire.Number(delegate.memory_imports);
   Pass(wire, delegate.capability_rows);
   Pass(wire, delegate.operator_rows);
   Pass(wire, delegate.option_rows);

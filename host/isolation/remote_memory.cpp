@@ -1,4 +1,7 @@
 // Memory of a device in a worker process: its buffers have the names that the worker gave them.
+#include <fcntl.h>
+#include <fmt/format.h>
+
 #include <cstring>
 #include <memory>
 
@@ -29,6 +32,26 @@ deputy_status* Allocate(deputy_instance* self, const deputy_buffer_request* requ
   return ForHost(instance.host, [&] {
     std::unique_ptr<Received<Reply<WireNumber>>> number;
     CallResult result = CallObject(instance, Function::kAllocateBuffer, instance.token, Whole(*request), {}, number);
+    if (!result.failed) *handle = (*number)->payload.value;
+    return result;
+  });
+}
+
+// A file of memory goes along; its number is this process's own.
+deputy_status* Import(deputy_instance* self, const deputy_shared_buffer* buffer, uint64_t* handle) {
+  const RemoteInstance& instance = RemoteInstance::Of(self);
+  return ForHost(instance.host, [&] {
+    if (buffer->kind != DEPUTY_MEMORY_HANDLE_MEMFD)
+      return CallResult::Failure(DEPUTY_NOT_SUPPORTED, "a worker process imports memory of memfd_create only");
+    const auto file = static_cast<int>(buffer->handle);
+    if (fcntl(file, F_GETFD) < 0)
+      return CallResult::Failure(DEPUTY_INVALID_ARGUMENT, fmt::format("{} is no open descriptor", buffer->handle));
+    CallScope scope;
+    scope.host = instance.host;
+    RemoteCall call(instance.delegate.link(), Function::kImportBuffer, scope);
+    call.Attach(file);
+    std::unique_ptr<Received<Reply<WireNumber>>> number;
+    CallResult result = call.Make(ObjectCall<TwoNumbers>{instance.token, {buffer->offset, buffer->byte_size}}, number);
     if (!result.failed) *handle = (*number)->payload.value;
     return result;
   });
@@ -83,6 +106,8 @@ void RemoteDelegate::FillMemory() {
   memory_.allocate = Slot(form_.memory, 1, Allocate);
   memory_.release = Slot(form_.memory, 2, Release);
   memory_.copy = Slot(form_.memory, 3, Copy);
+  memory_.import = Slot(form_.memory, 4, Import);
+  memory_.imports = form_.memory_imports & (1u << DEPUTY_MEMORY_HANDLE_MEMFD);
 }
 
 }  // namespace deputy::host

@@ -10,6 +10,12 @@
 
 namespace deputy::host {
 
+// A part of a file in memory (memfd_create) that others have as well, sealed against becoming smaller.
+struct MemoryFilePart {
+  int file = -1;
+  uint64_t offset = 0, bytes = 0;
+};
+
 // Of an opened delegate. [any-thread]
 class DeviceMemory {
  public:
@@ -24,6 +30,10 @@ class DeviceMemory {
   virtual void CountLoss(uint64_t seen) = 0;
   // The name of a new buffer, which is not 0; its contents are undefined. The buffer goes to Release, once.
   virtual Result<uint64_t> Allocate(size_t bytes, size_t alignment) = 0;
+  // The same for a buffer on memory that is there, without a copy. kNotSupported: the device cannot reach this memory.
+  virtual Result<uint64_t> Import(const MemoryFilePart&) {
+    return Error(StatusCode::kNotSupported, "the device imports no memory");
+  }
   virtual void Release(uint64_t handle) = 0;
   // Copies that have ended when the call returns. kDeviceLost: no buffer of the domain is valid any more.
   virtual Status CopyIn(const void* from, uint64_t handle, size_t bytes) = 0;
@@ -38,6 +48,15 @@ class DeviceBuffer {
     DEPUTY_ASSIGN_OR_RETURN(const uint64_t handle, memory->Allocate(bytes, alignment));
     return DeviceBuffer(std::move(memory), handle, bytes, alignment, losses);
   }
+  // `host`: where the CPU has the memory, aligned to `alignment`.
+  static Result<DeviceBuffer> Import(std::shared_ptr<DeviceMemory> memory, const MemoryFilePart& part, const void* host,
+                                     size_t alignment) {
+    const uint64_t losses = memory->losses();
+    DEPUTY_ASSIGN_OR_RETURN(const uint64_t handle, memory->Import(part));
+    DeviceBuffer made(std::move(memory), handle, static_cast<size_t>(part.bytes), alignment, losses);
+    made.host_ = host;
+    return made;
+  }
   DeviceBuffer(DeviceBuffer&& other) noexcept = default;
   DeviceBuffer& operator=(DeviceBuffer&&) = delete;
   ~DeviceBuffer() {
@@ -48,6 +67,8 @@ class DeviceBuffer {
   size_t size() const { return bytes_; }
   size_t alignment() const { return alignment_; }
   DeviceMemory& memory() const { return *memory_; }
+  // Where the CPU has the same bytes; null: nowhere.
+  const void* host() const { return host_; }
   // False: the device was lost since it was made.
   bool is_valid() const { return memory_->losses() == losses_; }
 
@@ -58,6 +79,7 @@ class DeviceBuffer {
   std::shared_ptr<DeviceMemory> memory_;  // null after a move
   uint64_t handle_, losses_;
   size_t bytes_, alignment_;
+  const void* host_ = nullptr;
 };
 
 }  // namespace deputy::host

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/file.hpp"
 #include "base/process_fork.hpp"
 #include "deputy/buffer.hpp"
 #include "memory/device_memory.hpp"
@@ -37,9 +38,13 @@ struct Buffer::State {
   size_t bytes = 0;
   Tensor host;                                 // its memory; empty where a device has it
   std::shared_ptr<host::DeviceBuffer> device;  // null: host memory
+  host::Descriptor file;                       // of host memory that others may have; none otherwise
+  host::MemoryFilePart shared;                 // all of the file behind the first element
   BufferUsers runs;
   BufferUsers copies;  // Read and Write
 
+  // On shared memory, with the elements behind the offset.
+  static Result<Buffer> Make(host::Descriptor file, uint64_t offset, DType dtype, const Shape& shape);
   Status CopyIn(const void* from) const;
   Status CopyOut(void* to) const;
 };
@@ -68,6 +73,9 @@ struct BoundBuffer {
   std::shared_ptr<Buffer::State> buffer;  // null: none is bound
   Tensor host;             // what the run has of it in host memory: for a device's, memory of the session
   bool on_device = false;  // the delegate uses the buffer itself
+  // Of one that is shared: the device's name for it, or the memory that refused to import it.
+  std::shared_ptr<host::DeviceBuffer> imported;
+  std::weak_ptr<const host::DeviceMemory> refused_by;
 };
 
 }  // namespace deputy

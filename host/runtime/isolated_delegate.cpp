@@ -73,10 +73,9 @@ class IsolatedMemory final : public DeviceMemory {
   void CountLoss(uint64_t seen) override { memory_->CountLoss(seen); }
   bool has_ended() const override { return worker_->has_ended(); }
   Result<uint64_t> Allocate(size_t bytes, size_t alignment) override {
-    Result<uint64_t> made = memory_->Allocate(bytes, alignment);
-    if (!made.ok() && has_ended()) return WorkerEnded();
-    return made;
+    return Made(memory_->Allocate(bytes, alignment));
   }
+  Result<uint64_t> Import(const MemoryFilePart& part) override { return Made(memory_->Import(part)); }
   void Release(uint64_t handle) override {
     if (!has_ended()) memory_->Release(handle);
   }
@@ -86,6 +85,10 @@ class IsolatedMemory final : public DeviceMemory {
   Status CopyOut(uint64_t handle, void* to, size_t bytes) override { return Done(memory_->CopyOut(handle, to, bytes)); }
 
  private:
+  Result<uint64_t> Made(Result<uint64_t> made) const {
+    if (!made.ok() && has_ended()) return WorkerEnded();
+    return made;
+  }
   // The end is the device's loss.
   Status Done(Status status) const {
     if (status.ok() || status.code() == StatusCode::kDeviceLost || !has_ended()) return status;

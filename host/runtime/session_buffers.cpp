@@ -1,10 +1,17 @@
 // deputy::Buffer, and the buffers that a session reads inputs from and writes outputs to.
+#include <fcntl.h>
+
 #include <algorithm>
+#include <bit>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include "base/log.hpp"
+#include "base/memory_file.hpp"
 #include "base/printable.hpp"
 #include "deputy/buffer.hpp"
+#include "isolation/shared_memory.hpp"
 #include "runtime/buffer_state.hpp"
 #include "runtime/session_state.hpp"
 #include "tensor/shape.hpp"
@@ -15,6 +22,9 @@ using host::Error;
 using host::Printable;
 
 namespace {
+
+constexpr size_t kSharedAlignment = 64;  // as that of tensors
+constexpr size_t kPage = 4096;
 
 Status Lost() {
   return Error(StatusCode::kDeviceLost, "the buffer was lost with its device").Advise("make and bind another one");
@@ -74,6 +84,52 @@ BufferUse::BufferUse(const std::shared_ptr<Buffer::State>& buffer, bool writes, 
 
 BufferUse::~BufferUse() {
   if (buffer_ != nullptr) (of_ == Of::kRun ? buffer_->runs : buffer_->copies).Remove(writes_);
+}
+
+Result<Buffer> Buffer::State::Make(host::Descriptor file, uint64_t offset, DType dtype, const Shape& shape) {
+  auto made = std::make_shared<State>();
+  made->dtype = dtype;
+  made->shape = shape;
+  DEPUTY_ASSIGN_OR_RETURN(made->bytes, ByteSize(dtype, shape));
+  if (offset % kSharedAlignment != 0)
+    return Error(StatusCode::kInvalidArgument, "offset {} of shared memory is no multiple of {}", offset,
+                 kSharedAlignment);
+  DEPUTY_ASSIGN_OR_RETURN(const uint64_t size, host::SharedMemorySize(file.get()));
+  if (offset > size || made->bytes > size - offset)
+    return Error(StatusCode::kInvalidArgument, "the memory has {} bytes, not {} behind offset {}", size, made->bytes,
+                 offset);
+  if (made->bytes == 0) {
+    DEPUTY_ASSIGN_OR_RETURN(made->host, Tensor::Allocate(dtype, shape));
+  } else {
+    std::shared_ptr<host::Mapping> memory = host::Mapping::Of(file.get(), offset, made->bytes, true);
+    if (memory == nullptr)
+      return Error(StatusCode::kInvalidArgument, "the memory cannot be mapped for reading and writing: {}",
+                   std::strerror(errno));
+    uint8_t* const data = memory->data();
+    DEPUTY_ASSIGN_OR_RETURN(made->host, Tensor::Wrap(dtype, shape, data, made->bytes, std::move(memory)));
+  }
+  made->file = std::move(file);
+  made->shared = {made->file.get(), offset, size - offset};
+  return Buffer(std::move(made));
+}
+
+Result<Buffer> Buffer::Import(const SharedMemory& memory, DType dtype, const Shape& shape) {
+  host::Descriptor file(fcntl(memory.descriptor, F_DUPFD_CLOEXEC, 0));
+  if (file.get() < 0)
+    return Error(StatusCode::kInvalidArgument, "descriptor {} cannot be used: {}", memory.descriptor,
+                 std::strerror(errno));
+  return State::Make(std::move(file), memory.offset, dtype, shape);
+}
+
+Result<Buffer> Buffer::MakeShared(DType dtype, const Shape& shape) {
+  DEPUTY_ASSIGN_OR_RETURN(const size_t bytes, ByteSize(dtype, shape));
+  DEPUTY_ASSIGN_OR_RETURN(host::Descriptor file, host::SealedMemory((bytes + kPage - 1) / kPage * kPage));
+  return State::Make(std::move(file), 0, dtype, shape);
+}
+
+SharedMemory Buffer::shared() const {
+  if (state_ == nullptr) return {};
+  return {state_->shared.file, state_->shared.offset};
 }
 
 DType Buffer::dtype() const { return state_->dtype; }
@@ -231,6 +287,29 @@ Status Session::State::RunWithBuffers(const std::vector<Tensor>& wanted, std::ve
   return status;
 }
 
+std::shared_ptr<host::DeviceBuffer> Session::State::DeviceBufferOf(BoundBuffer& bound, host::ValueId value,
+                                                                   bool is_input) {
+  const Buffer::State& buffer = *bound.buffer;
+  if (buffer.shared.file < 0 || buffer.bytes == 0) return buffer.device;
+  const std::optional<host::DevicePlace> place = execution->PlaceOf(value, is_input);
+  if (!place || place->memory == bound.refused_by.lock() || place->byte_size > buffer.shared.bytes) return nullptr;
+  if (bound.imported != nullptr && bound.imported->is_valid() && &bound.imported->memory() == place->memory.get())
+    return bound.imported;
+  bound.imported = nullptr;
+  const host::MemoryFilePart part{buffer.shared.file, buffer.shared.offset, place->byte_size};
+  // Up to a page the addresses of a file have the alignment of the offset everywhere.
+  const size_t alignment = size_t{1} << std::countr_zero(part.offset | kPage);
+  Result<host::DeviceBuffer> made = host::DeviceBuffer::Import(place->memory, part, buffer.host.data(), alignment);
+  if (made.ok()) {
+    bound.imported = std::make_shared<host::DeviceBuffer>(std::move(made).value());
+  } else {
+    bound.refused_by = place->memory;
+    host::Log(host::LogLevel::kInfo, "the buffer that is bound to '{}' is in host memory: {}",
+              Printable(execution->plan().graph->values[value].name), made.status().ToString());
+  }
+  return bound.imported;
+}
+
 Status Session::State::UseBuffers() {
   // Searches and dumps read inputs in host memory.
   const bool may_be_on_device = measurement == nullptr && dump == nullptr;
@@ -238,7 +317,8 @@ Status Session::State::UseBuffers() {
   for (size_t i = 0; i < bound_inputs.size(); ++i) {
     BoundBuffer& bound = bound_inputs[i];
     if (bound.buffer == nullptr) continue;
-    bound.on_device = execution->BindBuffer(graph.inputs[i], true, may_be_on_device ? bound.buffer->device : nullptr);
+    bound.on_device = execution->BindBuffer(graph.inputs[i], true,
+                                            may_be_on_device ? DeviceBufferOf(bound, graph.inputs[i], true) : nullptr);
     if (bound.on_device || bound.buffer->device == nullptr || bound.buffer->bytes == 0) continue;
     DEPUTY_RETURN_IF_ERROR(CopyBound([&] { return bound.buffer->CopyOut(bound.host.mutable_data()); }));
   }
@@ -248,7 +328,8 @@ Status Session::State::UseBuffers() {
     const host::ValueId value = graph.outputs[i];
     const host::Slot& slot = execution->plan().slots[value];
     const bool fits = host::SameDims(slot.dims, bound.buffer->shape) && slot.dtype == bound.buffer->dtype;
-    bound.on_device = execution->BindBuffer(value, false, may_be_on_device && fits ? bound.buffer->device : nullptr);
+    bound.on_device =
+        execution->BindBuffer(value, false, may_be_on_device && fits ? DeviceBufferOf(bound, value, false) : nullptr);
   }
   return {};
 }

@@ -90,6 +90,8 @@ struct Session::State {
   Status CopyBound(Copy&& copy);
   Result<Buffer> MakeBuffer(size_t i, bool is_input);
   Status BindBuffer(size_t i, bool is_input, std::shared_ptr<Buffer::State> buffer);
+  // What the device that touches the value can use of a buffer; null: host memory.
+  std::shared_ptr<host::DeviceBuffer> DeviceBufferOf(BoundBuffer& bound, host::ValueId value, bool is_input);
   // Ends the use of a buffer by the execution.
   void Detach(size_t i, bool is_input);
   // Computes the outputs for `inputs`; those that are not tensors are taken by TakeValues.

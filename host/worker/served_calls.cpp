@@ -117,6 +117,7 @@ ReplyWords ServedCall::ServeInstance(WireFrame frame) {
     case Function::kCompile: return Compile(std::move(frame));
     case Function::kBlobRestore: return Restore(std::move(frame));
     case Function::kAllocateBuffer: return AllocateBuffer(std::move(frame));
+    case Function::kImportBuffer: return ImportBuffer(std::move(frame));
     case Function::kReleaseBuffer: return ReleaseBuffer(std::move(frame));
     case Function::kCopyBytes: return CopyBytes(std::move(frame));
     case Function::kEstimate: return EstimatePartition(std::move(frame));

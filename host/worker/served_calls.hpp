@@ -59,6 +59,7 @@ class ServedCall {
   ReplyWords AddDebugMap(ServedExecutable& executable);
   ReplyWords AskWish(WireFrame frame);
   ReplyWords AllocateBuffer(WireFrame frame);
+  ReplyWords ImportBuffer(WireFrame frame);
   ReplyWords ReleaseBuffer(WireFrame frame);
   ReplyWords CopyBytes(WireFrame frame);
 

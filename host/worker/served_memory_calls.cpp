@@ -28,6 +28,23 @@ ReplyWords ServedCall::AllocateBuffer(WireFrame frame) {
   return ReplyWith(status, WireNumber{handle});
 }
 
+ReplyWords ServedCall::ImportBuffer(WireFrame frame) {
+  const auto message = Decode<ObjectCall<TwoNumbers>>(std::move(frame));
+  const auto instance = plugin_.instances.Find((*message)->object);
+  if (instance == nullptr || message->descriptors().size() != 1) EndWorker();
+  deputy_shared_buffer buffer{};
+  buffer.struct_size = sizeof buffer;
+  buffer.kind = DEPUTY_MEMORY_HANDLE_MEMFD;
+  buffer.handle = message->descriptors()[0].get();
+  buffer.offset = (*message)->args.first;
+  buffer.byte_size = (*message)->args.second;
+  uint64_t handle = 0;
+  const deputy_ext_memory& memory = *instance->delegate->memory;
+  const StatusHandle status =
+      Invoke(memory.import, "import", [&] { return memory.import(instance->raw, &buffer, &handle); });
+  return ReplyWith(status, WireNumber{handle});
+}
+
 ReplyWords ServedCall::ReleaseBuffer(WireFrame frame) {
   const auto message = Decode<ObjectCall<WireNumber>>(std::move(frame));
   const auto instance = plugin_.instances.Find((*message)->object);

@@ -173,7 +173,9 @@ std::string ServedPlugin::Describe(PluginForm& form) {
     served.estimate = Find(*raw, DEPUTY_EXT_ESTIMATE, made.estimate, &deputy_ext_estimate::estimate);
     using Memory = deputy_ext_memory;
     served.memory = Find(*raw, DEPUTY_EXT_MEMORY, made.memory, &Memory::wish_of, &Memory::allocate, &Memory::release,
-                         &Memory::copy);
+                         &Memory::copy, &Memory::import);
+    if (served.memory != nullptr && DEPUTY_HAS_FN(served.memory, deputy_ext_memory, import))
+      made.memory_imports = served.memory->imports;
     using Operators = deputy_ext_operators;
     served.operators = Find(*raw, DEPUTY_EXT_OPERATORS, made.operators, &Operators::operator_count,
                             &Operators::operator_at, &Operators::infer, &Operators::compute);

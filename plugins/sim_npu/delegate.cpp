@@ -19,7 +19,7 @@ class SimNpu final : public PartitionDelegate {
   static constexpr uint32_t kFlags = DEPUTY_DELEGATE_SIMULATED;
 
   static constexpr uint32_t kExtensions =
-      kBlobs | kCompileOnly | kResizes | kProfiles | kDeviceClock | kMemory | kAsync | kQueues;
+      kBlobs | kCompileOnly | kResizes | kProfiles | kDeviceClock | kMemory | kImports | kAsync | kQueues;
 
   static constexpr bool kReadsPrecision = true;
 
@@ -103,6 +103,7 @@ class SimNpu final : public PartitionDelegate {
   Result<uint64_t> AllocateBuffer(const BufferRequest& request) override {
     return device_->memory->Allocate(static_cast<size_t>(request.byte_size), static_cast<size_t>(request.alignment));
   }
+  Result<uint64_t> ImportBuffer(const SharedMemory& memory) override { return device_->memory->Import(memory); }
   void ReleaseBuffer(uint64_t handle) override { device_->memory->Release(handle); }
   Status CopyBytes(const CopySide& from, const CopySide& to, uint64_t bytes) override {
     return device_->Copy(from, to, bytes);

@@ -1,6 +1,11 @@
 #include "memory.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -43,10 +48,30 @@ Result<uint64_t> DeviceMemory::Allocate(size_t bytes, size_t alignment) {
   if (!block.ok()) return Status(Code::kOutOfMemory, block.status().message());
   Buffer buffer;
   buffer.block = std::move(block).value();
-  buffer.storage = std::make_unique<unsigned char[]>(bytes + alignment);
-  const size_t past = reinterpret_cast<uintptr_t>(buffer.storage.get()) % alignment;
-  buffer.first = buffer.storage.get() + (past == 0 ? 0 : alignment - past);
+  const std::shared_ptr<unsigned char[]> storage(new unsigned char[bytes + alignment]());
+  const size_t past = reinterpret_cast<uintptr_t>(storage.get()) % alignment;
+  buffer.first = storage.get() + (past == 0 ? 0 : alignment - past);
+  buffer.storage = storage;
   buffer.bytes = bytes;
+  return Keep(std::move(buffer));
+}
+
+Result<uint64_t> DeviceMemory::Import(const deputy::sdk::SharedMemory& memory) {
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t skipped = memory.offset % page;
+  const size_t size = static_cast<size_t>(skipped + memory.byte_size);
+  void* const base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory.descriptor,
+                          static_cast<off_t>(memory.offset - skipped));
+  if (base == MAP_FAILED)
+    return Status(Code::kNotSupported, std::string("the memory cannot be mapped: ") + std::strerror(errno));
+  Buffer buffer;
+  buffer.storage = std::shared_ptr<void>(base, [size](void* first) { munmap(first, size); });
+  buffer.first = static_cast<unsigned char*>(base) + skipped;
+  buffer.bytes = static_cast<size_t>(memory.byte_size);
+  return Keep(std::move(buffer));
+}
+
+uint64_t DeviceMemory::Keep(Buffer buffer) {
   const std::lock_guard<std::mutex> lock(buffers_mutex_);
   buffers_.emplace(++newest_, std::move(buffer));
   return newest_;

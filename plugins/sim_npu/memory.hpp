@@ -39,6 +39,8 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
 
   // A buffer for the host's tensors; OUT_OF_MEMORY when the budget does not hold it. Names are never used again.
   deputy::sdk::Result<uint64_t> Allocate(size_t bytes, size_t alignment);
+  // A buffer on memory that others have too, in front of the device's own.
+  deputy::sdk::Result<uint64_t> Import(const deputy::sdk::SharedMemory& memory);
   void Release(uint64_t handle);
   // The device was lost and is there again: buffers from before are not.
   void LoseBuffers();
@@ -49,11 +51,13 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
  private:
   friend class Block;
   struct Buffer {
-    std::unique_ptr<Block> block;
-    std::unique_ptr<unsigned char[]> storage;
+    std::unique_ptr<Block> block;  // null: imported
+    std::shared_ptr<void> storage;
     unsigned char* first = nullptr;  // aligned
     size_t bytes = 0;
   };
+
+  uint64_t Keep(Buffer buffer);
 
   const size_t budget_;
   mutable std::mutex mutex_;

@@ -58,6 +58,18 @@ class DeviceFaultsTest : public testing::TestWithParam<std::string> {
     ExpectAnswer(outputs, first);
   }
 
+  // Of adding_up, from buffer to buffer.
+  void ExpectSum(const Buffer& last, const Buffer& next) {
+    ASSERT_TRUE(session_.BindInput("last", last).ok());
+    ASSERT_TRUE(session_.BindOutput("next", next).ok());
+    std::vector<Tensor> outputs;
+    const Status status = session_.Predict({Numbers(0.5F), Tensor()}, &outputs);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    const Tensor x = Numbers(0.5F), from = *last.Read(), to = *next.Read();
+    for (size_t i = 0; i < 64; ++i)
+      ASSERT_NEAR(to.values<float>()[i], from.values<float>()[i] + std::tanh(x.values<float>()[i]), 1e-5);
+  }
+
   Model model_;
   Session session_;
 };
@@ -158,6 +170,17 @@ TEST_P(DeviceFaultsTest, ABoundOutputThatIsLostIsAnErrorUntilItIsBoundAgain) {
   EXPECT_TRUE(next.Read().ok());
 }
 
+TEST_P(DeviceFaultsTest, SharedMemoryIsNotLostWithTheDevice) {
+  Load("adding_up", "faults: 'device_lost:2'");
+  Buffer from = *Buffer::MakeShared(DType::kFloat32, {4, 16}), to = *Buffer::MakeShared(DType::kFloat32, {4, 16});
+  ASSERT_TRUE(from.Write(Numbers(1)).ok());
+  for (int run = 0; run < 5; ++run) {
+    ExpectSum(from, to);
+    std::swap(from, to);
+  }
+  EXPECT_FALSE(model_.Health().incidents.empty());
+}
+
 class DeviceFaultsOfAWorker : public DeviceFaultsTest {
  protected:
   static void KillWorker() {
@@ -187,6 +210,21 @@ TEST_P(DeviceFaultsOfAWorker, ItsEndCostsNoAnswerAndTheNextOneHasItsMemory) {
     EXPECT_EQ(std::count_if(events.begin(), events.end(),
                             [](const RunEvent& event) { return event.is_step && event.delegate == "npu"; }),
               2);
+  }
+}
+
+TEST_P(DeviceFaultsOfAWorker, ItsEndLeavesSharedBuffers) {
+  Load("adding_up", "");
+  session_.EnableEvents(true);
+  Buffer from = *Buffer::MakeShared(DType::kFloat32, {4, 16}), to = *Buffer::MakeShared(DType::kFloat32, {4, 16});
+  ASSERT_TRUE(from.Write(Numbers(1)).ok());
+  for (int round = 0; round < 3; ++round) {
+    for (int run = 0; run < 3; ++run) {
+      ExpectSum(from, to);
+      std::swap(from, to);
+    }
+    EXPECT_EQ(Copies() + session_.statistics().buffer_copies, 0u);
+    KillWorker();
   }
 }
 

@@ -1,11 +1,15 @@
 // Values in memory of a device, of the process and of a worker process, through the public API: what stays there
 // between partitions, and buffers that are bound to inputs and outputs.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cmath>
+#include <cstring>
+#include <functional>
 #include <future>
 #include <string>
 #include <thread>
@@ -294,6 +298,121 @@ TEST_P(DeviceMemoryTest, MistakesAreRefused) {
   const std::vector<ModelValue> values = {ModelValue(Numbers(0)), ModelValue(Numbers(0))};
   std::vector<ModelValue> results;
   EXPECT_EQ(session_.PredictValues(values, &results).code(), StatusCode::kFailedPrecondition);
+}
+
+// The values of a buffer as others that map its memory see them.
+class OtherOwner {
+ public:
+  explicit OtherOwner(const Buffer& buffer) : offset_(static_cast<size_t>(buffer.shared().offset)) {
+    base_ =
+        static_cast<char*>(mmap(nullptr, size(), PROT_READ | PROT_WRITE, MAP_SHARED, buffer.shared().descriptor, 0));
+  }
+  ~OtherOwner() { munmap(base_, size()); }
+  OtherOwner(const OtherOwner&) = delete;
+  OtherOwner& operator=(const OtherOwner&) = delete;
+
+  std::vector<float> Values() const { return {first(), first() + 64}; }
+  void Write(const Tensor& values) { std::memcpy(first(), values.data(), values.byte_size()); }
+
+ private:
+  size_t size() const { return offset_ + 64 * sizeof(float); }
+  float* first() const { return reinterpret_cast<float*>(base_ + offset_); }
+
+  const size_t offset_;
+  char* base_;
+};
+
+TEST_P(DeviceMemoryTest, SharedBuffersAreUsedInPlaceByTheDeviceAndByOthers) {
+  Load("adding_up");
+  session_.EnableProfiling(true);
+  const std::vector<float> expected = AddedUp(10);
+  const uint64_t transferred_ns = session_.statistics().device_ns.at(0);
+  Buffer last = *Buffer::MakeShared(DType::kFloat32, {4, 16}), next = *Buffer::MakeShared(DType::kFloat32, {4, 16});
+  EXPECT_FALSE(last.is_on_device());
+  OtherOwner writer(last);
+  writer.Write(Numbers(0));
+  AddUp(last, next, 10);
+  EXPECT_EQ(copies_, 0u);
+  EXPECT_EQ(writer.Values(), expected);
+  EXPECT_EQ(Values(*last.Read()), expected);
+  // Two values of 256 bytes, in and out, at 32 bytes and 900 MHz, which the device does not transfer.
+  EXPECT_NEAR(static_cast<double>(transferred_ns - session_.statistics().device_ns.at(0)), 16 / 0.9, 2);
+}
+
+TEST_P(DeviceMemoryTest, SharedMemoryCarriesValuesFromAndToAnotherProcess) {
+  Load("adding_up");
+  Buffer last = *Buffer::MakeShared(DType::kFloat32, {4, 16}), next = *Buffer::MakeShared(DType::kFloat32, {4, 16});
+  OtherOwner given(last), taken(next);
+  const auto in_child = [](const std::function<bool()>& body) {
+    const pid_t child = fork();
+    if (child == 0) _exit(body() ? 0 : 1);
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return status == 0;
+  };
+  ASSERT_TRUE(in_child([&] {
+    given.Write(Numbers(4));
+    return true;
+  }));
+  AddUp(last, next, 1);
+  const std::vector<float> made = Values(*next.Read());
+  EXPECT_TRUE(in_child([&] { return taken.Values() == made; }));
+  std::vector<Tensor> outputs;
+  ASSERT_TRUE(session_.BindInput("last", Buffer()).ok());
+  ASSERT_TRUE(session_.BindOutput("next", Buffer()).ok());
+  ASSERT_TRUE(session_.Predict({Numbers(0.5F), Numbers(4)}, &outputs).ok());
+  EXPECT_EQ(Values(outputs[0]), made);
+}
+
+TEST_P(DeviceMemoryTest, ManyBuffersLieInOneFile) {
+  Load("adding_up");
+  const Buffer whole = *Buffer::MakeShared(DType::kUint8, {3, 8192});
+  std::vector<Buffer> parts;
+  for (const uint64_t offset : {0, 64, 4096 + 320, 8192})
+    for (const uint64_t behind : {0, 8192 + 128})
+      parts.push_back(*Buffer::Import({whole.shared().descriptor, offset + behind}, DType::kFloat32, {4, 16}));
+  for (size_t i = 0; i + 1 < parts.size(); i += 2) {
+    const auto first = static_cast<float>(i);
+    ASSERT_TRUE(parts[i].Write(Numbers(first)).ok());
+    AddUp(parts[i], parts[i + 1], 1);
+    EXPECT_EQ(copies_, 0u);
+    EXPECT_EQ(OtherOwner(parts[i + 1]).Values(), Values(*parts[i + 1].Read()));
+    for (size_t value = 0; value < 64; ++value)
+      EXPECT_NEAR(Values(*parts[i + 1].Read())[value],
+                  Numbers(first).values<float>()[value] + std::tanh(Numbers(0.5F).values<float>()[value]), 1e-5);
+  }
+}
+
+TEST_P(DeviceMemoryTest, SharedMemoryThatIsNoneIsRefused) {
+  const auto refused = [](const SharedMemory& memory, const std::string& why, const Shape& shape = {4, 16}) {
+    const Status status = Buffer::Import(memory, DType::kFloat32, shape).status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_NE(status.ToString().find(why), std::string::npos) << status.ToString();
+  };
+  const auto memory = [](int seals) {
+    const int file = memfd_create("test", MFD_ALLOW_SEALING);
+    EXPECT_EQ(ftruncate(file, 4096), 0);
+    EXPECT_EQ(fcntl(file, F_ADD_SEALS, seals), 0);
+    return file;
+  };
+  const int sealed = memory(F_SEAL_SHRINK), loose = memory(F_SEAL_GROW),
+            constant = memory(F_SEAL_SHRINK | F_SEAL_WRITE);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  EXPECT_TRUE(Buffer::Import({sealed, 0}, DType::kFloat32, {4, 16}).ok());
+  EXPECT_TRUE(Buffer::Import({sealed, 0}, DType::kFloat32, {1024}).ok());
+  EXPECT_TRUE(Buffer::Import({sealed, 4096}, DType::kFloat32, {0, 5}).ok());
+  refused({}, "descriptor -1 cannot be used");
+  refused({ends[0], 0}, "not memory of memfd_create");
+  refused({loose, 0}, "add F_SEAL_SHRINK");
+  refused({constant, 0}, "cannot be mapped for reading and writing");
+  refused({sealed, 4}, "offset 4 of shared memory is no multiple of 64");
+  refused({sealed, 4096}, "the memory has 4096 bytes, not 256 behind offset 4096");
+  refused({sealed, UINT64_MAX - 63}, "the memory has 4096 bytes");
+  refused({sealed, 0}, "the memory has 4096 bytes, not 4100", {1025});
+  EXPECT_EQ(Buffer::Import({sealed, 0}, DType::kFloat32, {-1}).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Buffer().shared().descriptor, -1);
+  for (const int file : {sealed, loose, constant, ends[0], ends[1]}) close(file);
 }
 
 TEST_P(DeviceMemoryTest, ABufferOutlivesItsSessionAndModel) {

@@ -2,8 +2,12 @@
 // or say nothing. What a call returns decides only which calls are possible after it.
 #pragma once
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <functional>
 #include <string_view>
 #include <utility>
@@ -179,6 +183,15 @@ class EveryCall {
     uint64_t handle = 0;
     Call("allocate", [&] { return memory.allocate(instance, &request, &handle); });
     std::array<char, 16> bytes{};
+    if (memory.import != nullptr) {
+      const int file = memfd_create("every_call", MFD_CLOEXEC);
+      if (ftruncate(file, 4096) != 0) std::abort();
+      const deputy_shared_buffer shared{sizeof shared, DEPUTY_MEMORY_HANDLE_MEMFD, file, 0, 16, {}, nullptr, 0, 0, 0};
+      uint64_t imported = 0;
+      Call("import", [&] { return memory.import(instance, &shared, &imported); });
+      CallVoid("release", [&] { memory.release(instance, imported); });
+      close(file);
+    }
     const deputy_copy_side here{sizeof here, 0, bytes.data(), 0, 0}, there{sizeof there, 0, nullptr, handle, 0};
     for (const auto& [from, to] : {std::pair{&here, &there}, std::pair{&there, &here}}) {
       deputy_copy_args args{};

@@ -58,6 +58,7 @@ void WithSentMessage(Function function, Fn fn) {
     case Function::kBlobRestore:
     case Function::kConcurrency:
     case Function::kAllocateBuffer:
+    case Function::kImportBuffer:
     case Function::kResize: return with(std::type_identity<Reply<WireNumber>>());
     case Function::kWishOf: return with(std::type_identity<Reply<deputy_memory_wish>>());
     case Function::kExecute:

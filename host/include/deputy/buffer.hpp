@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "deputy/dtype.hpp"
@@ -13,19 +14,37 @@
 
 namespace deputy {
 
-// Made by a session (InputBuffer, OutputBuffer). Copies share the memory, which lives as long as one of them or a
-// session that it is bound to. [any-thread]
+// Memory of memfd_create, which processes and devices share. `offset`: bytes before the first element.
+struct SharedMemory {
+  int descriptor = -1;
+  uint64_t offset = 0;
+};
+
+// Made by a session (InputBuffer, OutputBuffer), or shared. Copies share the memory, which lives as long as one of them
+// or a session that it is bound to. [any-thread]
 class DEPUTY_API Buffer {
  public:
   Buffer() = default;
+
+  // On memory that is there, whose elements are dense: the CPU uses it in place, and so do delegates whose device can
+  // (deputy.memory, import), in worker processes too. The descriptor is duplicated. Other owners see what a run writes
+  // when it has ended; no run waits for them, so they must not write what a run reads meanwhile. kInvalidArgument for a
+  // descriptor of something else than memory of memfd_create, memory that is not sealed with F_SEAL_SHRINK (a process
+  // would end when it touches what another one cut off), cannot be written or is too small, and an offset that is no
+  // multiple of 64.
+  static Result<Buffer> Import(const SharedMemory& memory, DType dtype, const Shape& shape);
+  // On new memory of zeros that can be imported by others.
+  static Result<Buffer> MakeShared(DType dtype, const Shape& shape);
 
   bool empty() const { return state_ == nullptr; }
   // Not of an empty one.
   DType dtype() const;
   const Shape& shape() const;
   size_t byte_size() const;
-  // False: it is in host memory, since no delegate wanted it elsewhere when it was made.
+  // False: it is in host memory, since no delegate wanted it elsewhere when it was made, or it is shared.
   bool is_on_device() const;
+  // The memory of a buffer that is shared, for other owners; the descriptor is the buffer's. Of another one: -1.
+  SharedMemory shared() const;
 
   // Copies all elements. kInvalidArgument for an empty buffer or another type or shape, kFailedPrecondition while a run
   // uses the buffer and in a child of a fork, kDeviceLost where the device was lost since it was made. A run that

@@ -27,6 +27,23 @@ Result<uint64_t> DeviceMemoryProxy::Allocate(size_t bytes, size_t alignment) {
   return handle;
 }
 
+Result<uint64_t> DeviceMemoryProxy::Import(const MemoryFilePart& part) {
+  const deputy_ext_memory& table = *opened_->memory();
+  if (table.import == nullptr || (table.imports & (1u << DEPUTY_MEMORY_HANDLE_MEMFD)) == 0)
+    return DeviceMemory::Import(part);
+  deputy_shared_buffer buffer{};
+  buffer.struct_size = sizeof buffer;
+  buffer.kind = DEPUTY_MEMORY_HANDLE_MEMFD;
+  buffer.handle = part.file;
+  buffer.offset = part.offset;
+  buffer.byte_size = part.bytes;
+  uint64_t handle = 0;
+  DEPUTY_RETURN_IF_ERROR(
+      opened_->Call("import", nullptr, [&] { return table.import(opened_->instance(), &buffer, &handle); }));
+  if (handle == 0) return opened_->Fault("import", "it succeeded without a buffer");
+  return handle;
+}
+
 void DeviceMemoryProxy::Release(uint64_t handle) {
   opened_->CallVoid("release", [&] { opened_->memory()->release(opened_->instance(), handle); });
 }

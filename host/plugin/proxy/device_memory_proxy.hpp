@@ -20,6 +20,7 @@ class DeviceMemoryProxy final : public DeviceMemory {
   uint64_t losses() const override { return opened_->device_losses().load(); }
   void CountLoss(uint64_t seen) override { opened_->device_losses().compare_exchange_strong(seen, seen + 1); }
   Result<uint64_t> Allocate(size_t bytes, size_t alignment) override;
+  Result<uint64_t> Import(const MemoryFilePart& part) override;
   void Release(uint64_t handle) override;
   Status CopyIn(const void* from, uint64_t handle, size_t bytes) override;
   Status CopyOut(uint64_t handle, void* to, size_t bytes) override;

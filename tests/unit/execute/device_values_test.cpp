@@ -32,7 +32,11 @@ class TestMemory final : public DeviceMemory {
     buffers_[++newest_].assign(bytes, 0xEE);
     return newest_;
   }
-  void Release(uint64_t handle) override { EXPECT_EQ(buffers_.erase(handle), 1u); }
+  Result<uint64_t> Import(const MemoryFilePart&) override {
+    imported_[++newest_] = to_import;
+    return newest_;
+  }
+  void Release(uint64_t handle) override { EXPECT_EQ(buffers_.erase(handle) + imported_.erase(handle), 1u); }
   Status CopyIn(const void* from, uint64_t handle, size_t bytes) override {
     if (!copying.ok()) return copying;
     ++copied_in;
@@ -47,6 +51,7 @@ class TestMemory final : public DeviceMemory {
   }
 
   float* At(uint64_t handle, size_t bytes) {
+    if (const auto imported = imported_.find(handle); imported != imported_.end()) return imported->second;
     const auto found = buffers_.find(handle);
     EXPECT_TRUE(found != buffers_.end()) << "there is no buffer " << handle;
     EXPECT_LE(bytes, found->second.size());
@@ -56,6 +61,7 @@ class TestMemory final : public DeviceMemory {
   uint64_t newest() const { return newest_; }
 
   bool full = false;
+  float* to_import = nullptr;
   Status copying;
   int copied_in = 0, copied_out = 0;
 
@@ -63,6 +69,7 @@ class TestMemory final : public DeviceMemory {
   const uint64_t domain_;
   std::atomic<uint64_t> losses_{0};
   std::map<uint64_t, std::vector<uint8_t>> buffers_;
+  std::map<uint64_t, float*> imported_;
   uint64_t newest_ = 0;
 };
 
@@ -319,6 +326,27 @@ TEST_F(DeviceValuesTest, ABoundInputIsNeverCopiedAndABoundOutputIsNotEither) {
   EXPECT_FALSE(execution_->BindBuffer(x_, true, nullptr));
   EXPECT_FALSE(execution_->BindBuffer(y_, false, nullptr));
   ExpectRight();
+}
+
+TEST_F(DeviceValuesTest, WhatTheHostHasInImportedMemoryIsNotCopied) {
+  summand_ = "x";
+  CpuFallback fallback(MakeCpuDelegate(std::make_shared<ThreadPool>(1)));
+  ASSERT_TRUE(Prepare(&fallback).ok());
+  const auto bind = [&](ValueId value, bool is_input, std::vector<float>& values) {
+    memory_->to_import = values.data();
+    auto made = DeviceBuffer::Import(memory_, {-1, 0, values.size() * sizeof(float)}, values.data(), 64);
+    return execution_->BindBuffer(value, is_input, std::make_shared<DeviceBuffer>(std::move(made).value()));
+  };
+  ASSERT_TRUE(bind(x_, true, in_));
+  ASSERT_TRUE(bind(y_, false, out_));
+  for (int run = 0; run < 3; ++run) ExpectRight();
+  EXPECT_EQ(on_device_, 3 * 3);  // x twice, y
+  // The alternative reads and writes the same memory.
+  second_ = Status(StatusCode::kInternal, "a fault");
+  ExpectRight();
+  EXPECT_EQ(fallback.reports, 1);
+  EXPECT_EQ(memory_->copied_in + memory_->copied_out, 0);
+  EXPECT_EQ(Copies().count, 0u);
 }
 
 TEST_F(DeviceValuesTest, ABufferThatIsTooSmallOrOfAnotherMemoryIsNotUsed) {

@@ -13,6 +13,7 @@
 
 #include "base/file.hpp"
 #include "base/log.hpp"
+#include "base/memory_file.hpp"
 #include "deputy/abi/ext/blob.h"
 #include "deputy/abi/ext/capabilities.h"
 #include "deputy/abi/ext/concurrency.h"
@@ -426,6 +427,15 @@ class Life {
     for (const uint64_t bytes : {uint64_t{16}, uint64_t{17}}) {
       const deputy_buffer_request request{sizeof request, DEPUTY_BUFFER_CPU_READS, bytes, 256};
       Said("allocate", table->allocate(instance_, &request, &handle), handle);
+    }
+    const Result<Descriptor> memory = SealedMemory(4096);
+    ASSERT_TRUE(memory.ok());
+    EXPECT_EQ(pwrite(memory->get(), "!", 1, 64), 1);
+    for (const uint64_t offset : {uint64_t{64}, uint64_t{4096}}) {
+      uint64_t imported = 0;
+      const deputy_shared_buffer shared{
+          sizeof shared, DEPUTY_MEMORY_HANDLE_MEMFD, memory->get(), offset, 16, {}, nullptr, 0, 0, 0};
+      Said("import", table->import(instance_, &shared, &imported), imported);
     }
     std::array<char, 8> bytes = {'1', '2', '3', '4', '5', '6', '7', '8'};
     const deputy_copy_side here{sizeof here, 0, bytes.data(), 0, 0}, part{sizeof part, 0, nullptr, handle, 4},

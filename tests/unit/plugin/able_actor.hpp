@@ -43,6 +43,7 @@ struct AbleActor {
   std::function<deputy_status*(const deputy_run_args&)> compute;
   std::function<deputy_status*(uint32_t, deputy_memory_wish&)> wish;
   std::function<deputy_status*(const deputy_buffer_request&, uint64_t&)> allocate;
+  std::function<deputy_status*(const deputy_shared_buffer&, uint64_t&)> import;
   std::function<deputy_status*(const deputy_copy_args&, deputy_async_run*&)> copy;
   std::vector<uint64_t> released_buffers;
   std::function<deputy_status*(const deputy_async_args&, deputy_async_run*&)> submit;
@@ -165,6 +166,10 @@ inline AbleActor::AbleActor() {
     return Able(self).allocate(*request, *handle);
   };
   memory.release = [](deputy_instance* self, uint64_t handle) { Able(self).released_buffers.push_back(handle); };
+  memory.imports = 1u << DEPUTY_MEMORY_HANDLE_MEMFD;
+  memory.import = [](deputy_instance* self, const deputy_shared_buffer* buffer, uint64_t* handle) {
+    return Able(self).import(*buffer, *handle);
+  };
   memory.copy = [](deputy_instance* self, const deputy_copy_args* args, deputy_async_run** out) {
     return Able(self).copy(*args, *out);
   };

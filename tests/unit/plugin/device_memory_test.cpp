@@ -110,6 +110,49 @@ TEST_F(DeviceMemoryOfAPlugin, AFailedAllocationHasNoBuffer) {
   EXPECT_TRUE(actor_.released_buffers.empty());
 }
 
+TEST_F(DeviceMemoryOfAPlugin, MemoryOfOthersIsImportedByItsDescriptor) {
+  actor_.import = [](const deputy_shared_buffer& buffer, uint64_t& handle) -> deputy_status* {
+    EXPECT_EQ(buffer.kind, deputy_memory_handle_kind{DEPUTY_MEMORY_HANDLE_MEMFD});
+    EXPECT_EQ(buffer.handle, 17);
+    EXPECT_EQ(buffer.offset, 4096u);
+    EXPECT_EQ(buffer.byte_size, 100u);
+    EXPECT_EQ(buffer.driver.size, 0u);
+    EXPECT_EQ(buffer.planes, nullptr);
+    handle = 6;
+    return nullptr;
+  };
+  const float host = 0;
+  {
+    const Result<DeviceBuffer> made = DeviceBuffer::Import(Memory(), {17, 4096, 100}, &host, 64);
+    ASSERT_TRUE(made.ok()) << made.status().ToString();
+    EXPECT_EQ(made->handle(), 6u);
+    EXPECT_EQ(made->size(), 100u);
+    EXPECT_EQ(made->host(), &host);
+  }
+  EXPECT_EQ(actor_.released_buffers, (std::vector<uint64_t>{6}));
+}
+
+TEST_F(DeviceMemoryOfAPlugin, AnImportThatIsNoneHasNoBuffer) {
+  actor_.import = [](const deputy_shared_buffer&, uint64_t&) -> deputy_status* { return nullptr; };
+  EXPECT_EQ(Memory()->Import({17, 0, 100}).status().code(), StatusCode::kPlugin);
+  EXPECT_TRUE(Logged("it succeeded without a buffer"));
+  actor_.import = [&](const deputy_shared_buffer&, uint64_t&) { return actor_.Fail(DEPUTY_NOT_SUPPORTED, "far away"); };
+  EXPECT_EQ(Memory()->Import({17, 0, 100}).status().code(), StatusCode::kNotSupported);
+  EXPECT_TRUE(actor_.released_buffers.empty());
+}
+
+TEST_F(DeviceMemoryOfAPlugin, KindsThatAreNotDeclaredAreNotImported) {
+  actor_.import = [](const deputy_shared_buffer&, uint64_t&) -> deputy_status* {
+    ADD_FAILURE() << "it is not asked";
+    return nullptr;
+  };
+  actor_.memory.imports = 1u << DEPUTY_MEMORY_HANDLE_DMA_BUF;
+  EXPECT_EQ(Memory()->Import({17, 0, 100}).status().code(), StatusCode::kNotSupported);
+  actor_.memory.imports = 1u << DEPUTY_MEMORY_HANDLE_MEMFD;
+  actor_.memory.import = nullptr;
+  EXPECT_EQ(Memory()->Import({17, 0, 100}).status().code(), StatusCode::kNotSupported);
+}
+
 TEST_F(DeviceMemoryOfAPlugin, CopiesNameOneSideByItsHandle) {
   float device = 0;
   actor_.copy = [&](const deputy_copy_args& args, deputy_async_run*&) -> deputy_status* {

@@ -62,7 +62,8 @@ class ThrowingExecutable final : public Executable {
 
 class ThrowingDelegate final : public PartitionDelegate {
  public:
-  static constexpr uint32_t kExtensions = kBlobs | kResizes | kProfiles | kDeviceClock | kMemory | kAsync | kQueues;
+  static constexpr uint32_t kExtensions =
+      kBlobs | kResizes | kProfiles | kDeviceClock | kMemory | kImports | kAsync | kQueues;
   static OptionSchema Options() { return OptionSchema().Int("threads", 1, 1, 8, "threads to use"); }
   static Status Probe(const Host&) {
     MayThrow("Probe");
@@ -96,6 +97,10 @@ class ThrowingDelegate final : public PartitionDelegate {
   Result<uint64_t> AllocateBuffer(const BufferRequest&) override {
     MayThrow("AllocateBuffer");
     return uint64_t{1};
+  }
+  Result<uint64_t> ImportBuffer(const SharedMemory&) override {
+    MayThrow("ImportBuffer");
+    return uint64_t{2};
   }
   void ReleaseBuffer(uint64_t) override { MayThrow("ReleaseBuffer"); }
   Status CopyBytes(const CopySide&, const CopySide&, uint64_t) override {
@@ -223,6 +228,8 @@ fake::StatusPtr LiveThrough(fake::Host& host, const deputy_delegate* table) {
   uint64_t handle = 0;
   deputy_async_run* under_way = nullptr;
   call([&] { return memory->allocate(opened.instance(), &request, &handle); });
+  const deputy_shared_buffer shared{sizeof shared, DEPUTY_MEMORY_HANDLE_MEMFD, -1, 0, 1, {}, nullptr, 0, 0, 0};
+  call([&] { return memory->import(opened.instance(), &shared, &handle); });
   call([&] { return memory->copy(opened.instance(), &copy, &under_way); });
   deputy_queue_limits limits{};
   limits.struct_size = sizeof limits;
@@ -298,8 +305,8 @@ INSTANTIATE_TEST_SUITE_P(Function, ThrownIn,
                                          "device_state", "BlobCompatibility", "CorrelateClocks", "concurrency", "Look",
                                          "Supports", "Groups", "Estimate", "Compile", "Restore", "Serialize",
                                          "DescribeEvents", "CreateContext", "Resize", "Execute", "CollectEvents",
-                                         "AllocateBuffer", "CopyBytes", "WishOf", "Submit", "Cancel", "queue_limits",
-                                         "Choose"),
+                                         "AllocateBuffer", "ImportBuffer", "CopyBytes", "WishOf", "Submit", "Cancel",
+                                         "queue_limits", "Choose"),
                          [](const testing::TestParamInfo<const char*>& one) { return std::string(one.param); });
 
 class ReleaseThrows : public ThrownIn {};

@@ -93,6 +93,7 @@ enum : uint32_t {
   kMemory = 32,       // ExecutionContext::WishOf, AllocateBuffer, ReleaseBuffer, CopyBytes
   kAsync = 64,        // ExecutionContext::Submit
   kQueues = 128,      // with kAsync: queue_limits, and Choose if the class has one
+  kImports = 256,     // with kMemory: ImportBuffer
 };
 
 // A delegate's class may hide these members with its own:
@@ -157,6 +158,11 @@ class DelegateBase {
   // on a device mean one buffer. kOutOfMemory: the tensor stays in host memory. [any-thread]
   virtual Result<uint64_t> AllocateBuffer(const BufferRequest&) {
     return Status(Code::kNotSupported, "no memory of a device");
+  }
+  // With kImports: a name for memory that is there, which the device uses in place and others see at once. No part of
+  // it is the device's after ReleaseBuffer. kNotSupported: the device cannot reach it. [any-thread]
+  virtual Result<uint64_t> ImportBuffer(const SharedMemory&) {
+    return Status(Code::kNotSupported, "the device imports no memory");
   }
   // No run and no copy uses the buffer. [any-thread]
   virtual void ReleaseBuffer(uint64_t) {}

@@ -19,6 +19,12 @@ struct BufferRequest {
   uint32_t uses = 0;  // DEPUTY_BUFFER_...
 };
 
+// Memory of memfd_create that others have as well, sealed against becoming smaller.
+struct SharedMemory {
+  int descriptor = -1;  // the host's: duplicated, or mapped, by a delegate that keeps it
+  uint64_t offset = 0, byte_size = 0;
+};
+
 // One side of a copy: host memory, or bytes of a buffer.
 struct CopySide {
   void* data = nullptr;  // host memory; null: the buffer

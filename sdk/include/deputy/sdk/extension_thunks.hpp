@@ -113,6 +113,17 @@ struct ExtensionThunks {
     });
   }
 
+  static deputy_status* Import(deputy_instance* self, const deputy_shared_buffer* buffer, uint64_t* handle) noexcept {
+    const Instance& instance = *As<Instance>(self);
+    return Guard(instance.host, [&]() -> Status {
+      if (buffer->kind != DEPUTY_MEMORY_HANDLE_MEMFD)
+        return Status(Code::kNotSupported, "memory of memfd_create is imported, and no other");
+      DEPUTY_SDK_ASSIGN_OR_RETURN(*handle, instance.delegate().ImportBuffer(
+                                               {static_cast<int>(buffer->handle), buffer->offset, buffer->byte_size}));
+      return {};
+    });
+  }
+
   static void Release(deputy_instance* self, uint64_t handle) noexcept {
     const Instance& instance = *As<Instance>(self);
     try {
@@ -177,6 +188,10 @@ struct ExtensionThunks {
                         (record.extensions & kDeviceClock) != 0 ? Correlate : nullptr};
     record.memory = {
         sizeof record.memory, 0, 0, 0, WishOf, Allocate, nullptr, nullptr, Release, nullptr, nullptr, Copy};
+    if ((record.extensions & kImports) != 0) {
+      record.memory.imports = 1u << DEPUTY_MEMORY_HANDLE_MEMFD;
+      record.memory.import = Import;
+    }
     SubmissionThunks::FillTables(record);
     record.own_operators = {sizeof record.own_operators, 0, OperatorCount, OperatorAt, Infer, Compute};
     for (OwnOperator& one : record.operators) record.operator_infos.push_back(one.Info());

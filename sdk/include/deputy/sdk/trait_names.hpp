@@ -63,12 +63,14 @@ constexpr bool CheckTraits() {
                                    DEPUTY_DELEGATE_LOADS_WHILE_RUNNING | DEPUTY_DELEGATE_STREAMS_CONSTANTS}) == 0,
                 "kFlags has bits that no DEPUTY_DELEGATE_... names");
   static_assert((extensions & ~uint32_t{kBlobs | kCompileOnly | kResizes | kProfiles | kDeviceClock | kMemory | kAsync |
-                                        kQueues}) == 0,
+                                        kQueues | kImports}) == 0,
                 "kExtensions has bits that no extension names");
   static_assert((extensions & kCompileOnly) == 0 || (extensions & kBlobs) != 0,
                 "kExtensions has kCompileOnly without kBlobs");
   static_assert((extensions & kDeviceClock) == 0 || (extensions & kProfiles) != 0,
                 "kExtensions has kDeviceClock without kProfiles");
+  static_assert((extensions & kImports) == 0 || (extensions & kMemory) != 0,
+                "kExtensions has kImports without kMemory");
   static_assert((extensions & kQueues) == 0 || (extensions & kAsync) != 0, "kExtensions has kQueues without kAsync");
   return true;
 }

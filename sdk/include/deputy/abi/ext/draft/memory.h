@@ -5,8 +5,9 @@
  * that breaks it raises the number in its id. See sdk/docs/versioning.md.
  *
  * This host uses it, also for delegates in worker processes: wish_of, with DENSE tensors in memory of the device;
- * allocate, release; copy without a sink and fences, and of whole tensors between a buffer and host memory. Other
- * wishes are taken for host memory, and the rest is not called. Without this extension every tensor of a run is dense,
+ * allocate, release; copy without a sink and fences, and of whole tensors between a buffer and host memory; import of
+ * memory of memfd_create, sealed against becoming smaller, for tensors that the application has bound. Other wishes
+ * are taken for host memory, and the rest is not called. Without this extension every tensor of a run is dense,
  * in host memory, and aligned to 64 bytes; with it a tensor may come so nonetheless: where no other partition of the
  * delegate touches the value, where the device has no room, and where a result is verified.
  *
