@@ -225,30 +225,39 @@ void CheckCancel(TestRun& run, const Cases& cases) {
   run.NoFaults(*opened.plugin, "");
 }
 
-// More runs than the delegate takes: each is refused as UNAVAILABLE, or is right.
+// More runs than the delegate takes: each is refused as UNAVAILABLE, or is right. A queue that is emptied faster than
+// this thread fills it is tried again.
 void CheckFullQueue(TestRun& run, const Cases& cases) {
-  constexpr size_t kMore = 4;
+  constexpr size_t kMore = 4, kMostRounds = 100;
   const auto [opened, submissions, compiled] = OpenSubmittedCase(run, cases);
   if (!compiled) return;
   const deputy_queue_limits limits = submissions->Limits();
   const size_t most = std::min<size_t>(kMostInFlight, limits.most_runs_in_flight) + kMore;
   std::vector<std::unique_ptr<Context>> contexts;
-  std::vector<std::unique_ptr<Submission>> in_flight;
   for (size_t i = 0; i < most; ++i) {
     std::string why_not;
     contexts.push_back(compiled->executable->CreateContext(&why_not));
     if (contexts.back() == nullptr) return run.Failed("", "no further context: " + why_not);
-    auto one = std::make_unique<Submission>(*compiled->shown, compiled->claim, *contexts.back());
-    const Outcome outcome = submissions->TrySubmit(*one);
-    if (outcome.ok()) {
-      in_flight.push_back(std::move(one));
-    } else if (outcome.code != DEPUTY_UNAVAILABLE) {
-      run.Failed("", "a run too many is not refused as UNAVAILABLE: " + outcome.ToString());
-    }
   }
-  for (std::unique_ptr<Submission>& one : in_flight)
-    if (const std::string wrong = FaultOfEnd(run, *submissions, one, "submit, beside others"); !wrong.empty())
-      return run.Failed("", wrong);
+  bool was_full = false;
+  for (size_t round = 0; round < kMostRounds && !was_full; ++round) {
+    std::vector<std::unique_ptr<Submission>> ready, in_flight;
+    for (const std::unique_ptr<Context>& context : contexts)
+      ready.push_back(std::make_unique<Submission>(*compiled->shown, compiled->claim, *context));
+    for (std::unique_ptr<Submission>& one : ready) {
+      const Outcome outcome = submissions->TrySubmit(*one);
+      if (outcome.ok()) {
+        in_flight.push_back(std::move(one));
+        continue;
+      }
+      was_full = true;
+      if (outcome.code != DEPUTY_UNAVAILABLE)
+        run.Failed("", "a run too many is not refused as UNAVAILABLE: " + outcome.ToString());
+    }
+    for (std::unique_ptr<Submission>& one : in_flight)
+      if (const std::string wrong = FaultOfEnd(run, *submissions, one, "submit, beside others"); !wrong.empty())
+        return run.Failed("", wrong);
+  }
   run.NoFaults(*opened.plugin, "");
 }
 
