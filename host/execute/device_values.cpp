@@ -37,6 +37,7 @@ std::unique_ptr<Execution::DeviceValues> Execution::DeviceValues::Make(Execution
     for (size_t i = 0; i < step.inputs.size() + step.outputs.size(); ++i) made->Want(step, memory, i);
   }
   if (made == nullptr || made->copies_.empty()) return nullptr;
+  made->AssignPlaces();
   for (DeviceCopy& copy : made->copies_)
     if (copy.is_shared() && made->Allocate(copy)) made->Place(copy, true);
   made->FindHostReaders();
@@ -91,6 +92,29 @@ Execution::DeviceValues::Domain& Execution::DeviceValues::DomainOf(const std::sh
   return domain;
 }
 
+// The largest first, each in the first place whose values have other steps: as the planner of the arena does.
+void Execution::DeviceValues::AssignPlaces() {
+  if (execution_.plan_->overlaps) return;
+  std::vector<DeviceCopy*> order;
+  for (DeviceCopy& copy : copies_)
+    if (copy.is_shared() && !copy.is_constant) order.push_back(&copy);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const DeviceCopy* a, const DeviceCopy* b) { return a->byte_size > b->byte_size; });
+  for (DeviceCopy* const copy : order) {
+    const auto is_free = [&](const SharedPlace& place) {
+      return place.domain == copy->domain &&
+             std::none_of(place.copies.begin(), place.copies.end(), [&](const DeviceCopy* other) {
+               return other->first_step() <= copy->last_step() && copy->first_step() <= other->last_step();
+             });
+    };
+    auto place = std::find_if(places_.begin(), places_.end(), is_free);
+    if (place == places_.end()) place = places_.insert(place, {copy->domain, copy->byte_size, 1, {}, {}});
+    place->alignment = std::max(place->alignment, copy->alignment);
+    place->copies.push_back(copy);
+    copy->place = static_cast<size_t>(place - places_.begin());
+  }
+}
+
 void Execution::DeviceValues::Place(DeviceCopy& copy, bool on_device) {
   copy.is_placed = on_device;
   for (const Use& use : copy.uses) {
@@ -136,14 +160,22 @@ std::optional<DevicePlace> Execution::DeviceValues::PlaceOf(ValueId value, bool 
   return std::nullopt;
 }
 
-bool Execution::DeviceValues::Allocate(DeviceCopy& copy) const {
-  Result<DeviceBuffer> made = DeviceBuffer::Make(copy.domain->memory, copy.byte_size, copy.alignment);
-  if (!made.ok()) {
-    Log(LogLevel::kInfo, "value '{}' stays in host memory: {}",
-        Printable(execution_.plan_->graph->values[copy.value].name), made.status().ToString());
-    return false;
+bool Execution::DeviceValues::Allocate(DeviceCopy& copy) {
+  SharedPlace* const place = copy.place == SIZE_MAX ? nullptr : &places_[copy.place];
+  if (place != nullptr) copy.buffer = place->buffer.lock();
+  if (copy.buffer == nullptr || !copy.buffer->is_valid()) {
+    copy.buffer = nullptr;
+    Result<DeviceBuffer> made =
+        DeviceBuffer::Make(copy.domain->memory, place == nullptr ? copy.byte_size : place->byte_size,
+                           place == nullptr ? copy.alignment : place->alignment);
+    if (!made.ok()) {
+      Log(LogLevel::kInfo, "value '{}' stays in host memory: {}",
+          Printable(execution_.plan_->graph->values[copy.value].name), made.status().ToString());
+      return false;
+    }
+    copy.buffer = std::make_shared<DeviceBuffer>(std::move(made).value());
+    if (place != nullptr) place->buffer = copy.buffer;
   }
-  copy.buffer = std::make_unique<DeviceBuffer>(std::move(made).value());
   copy.shown.handle = copy.buffer->handle();
   copy.current = false;
   return true;

@@ -97,7 +97,8 @@ class Execution::DeviceValues {
     Domain* domain = nullptr;
     size_t byte_size = 0, alignment = 0;
     std::vector<Use> uses;
-    std::unique_ptr<DeviceBuffer> buffer;
+    size_t place = SIZE_MAX;  // in places_; SIZE_MAX: it has a buffer of its own
+    std::shared_ptr<DeviceBuffer> buffer;
     std::shared_ptr<DeviceBuffer> bound;  // in its place
     bool is_placed = false;               // false: it stays in host memory
     deputy_tensor shown{};
@@ -112,6 +113,16 @@ class Execution::DeviceValues {
     bool is_shared() const {
       return std::any_of(uses.begin(), uses.end(), [this](const Use& use) { return use.step != uses.front().step; });
     }
+    // Uses are in the order of the steps.
+    size_t first_step() const { return uses.front().step; }
+    size_t last_step() const { return uses.back().step; }
+  };
+  // The buffer of values that are not needed at once.
+  struct SharedPlace {
+    const Domain* domain;
+    size_t byte_size, alignment;
+    std::vector<const DeviceCopy*> copies;
+    std::weak_ptr<DeviceBuffer> buffer;
   };
   struct DeviceStep {
     std::vector<const deputy_tensor*> inputs;
@@ -129,9 +140,11 @@ class Execution::DeviceValues {
   explicit DeviceValues(Execution& execution);
   void Want(const BoundStep& step, const std::shared_ptr<DeviceMemory>& memory, size_t index);
   Domain& DomainOf(const std::shared_ptr<DeviceMemory>& memory);
+  // Assigns places to values, where steps run one after another.
+  void AssignPlaces();
   // Shows its steps the copy on the device, or that of the host.
   void Place(DeviceCopy& copy, bool on_device);
-  bool Allocate(DeviceCopy& copy) const;
+  bool Allocate(DeviceCopy& copy);
   void FindHostReaders();
   void ForgetCopies();
   void Restore(Domain& domain);
@@ -145,7 +158,8 @@ class Execution::DeviceValues {
 
   Execution& execution_;
   std::deque<Domain> domains_;
-  std::deque<DeviceCopy> copies_;     // the descriptors of steps point into it
+  std::deque<DeviceCopy> copies_;  // the descriptors of steps point into it
+  std::vector<SharedPlace> places_;
   std::vector<DeviceStep> steps_;     // per step of the plan
   std::vector<DeviceCopy*> written_;  // per value: the copy that its step writes; null: it writes to the host
   std::vector<uint8_t> on_host_;      // per value: what the host has is current

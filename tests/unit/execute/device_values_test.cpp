@@ -211,6 +211,82 @@ TEST_F(DeviceValuesTest, AnInputOfTwoPartitionsIsCopiedOnceInEachRun) {
   EXPECT_EQ(memory_->copied_out, 0);
 }
 
+// Four partitions of the device, b1 between the first two, b2 between the next, b3 between the last.
+class ChainOfValues : public DeviceValuesTest {
+ protected:
+  void Prepare(bool overlaps) {
+    if (overlaps)  // with enough to do
+      for (std::vector<float>* values : {&in_, &out_, &negated_}) values->resize(200'000);
+    TestGraph graph(ValueType{DType::kFloat32, true, {static_cast<int64_t>(in_.size())}});
+    graph.Input("x").Node("s1", "Relu", {"x"}).Node("b1", "Neg", {"s1"}).Node("t1", "Sigmoid", {"s1"});
+    graph.Node("s2", "Add", {"b1", "t1"}).Node("b2", "Neg", {"s2"}).Node("t2", "Sigmoid", {"s2"});
+    graph.Node("s3", "Add", {"b2", "t2"}).Node("b3", "Neg", {"s3"}).Node("t3", "Sigmoid", {"s3"});
+    graph.Node("y", "Add", {"b3", "t3"}).Output("y");
+    if (overlaps) graph.Node("z", "Sigmoid", {"x"}).Output("z");
+    device_->memory = memory_;
+    device_->overlap = overlaps;
+    device_->execute = [this](const RunArgs& args) { return Compute(args); };
+    std::vector<HostedDelegate> delegates;
+    delegates.emplace_back(device_);
+    delegates.back().health = std::make_shared<DelegateHealth>(RunHandling());
+    delegates.emplace_back(MakeCpuDelegate(std::make_shared<ThreadPool>(1)));
+    x_ = graph.Value("x");
+    y_ = graph.Value("y");
+    plan_ = *MakePlan(std::make_shared<Graph>(std::move(graph.graph)), delegates, {});
+    execution_ = *Execution::Create(plan_, &fallback_);
+    execution_->Bind(x_, in_.data());
+    execution_->Bind(y_, out_.data());
+    if (overlaps) execution_->Bind(plan_->graph->outputs[1], negated_.data());
+  }
+  // A sum of one or two inputs, and its negative where that is an output, too.
+  Status Compute(const RunArgs& args) {
+    if (device_->runs == lost_in_) return Status(StatusCode::kDeviceLost, "gone");
+    for (size_t i = 0; i < in_.size(); ++i) {
+      const float sum = args.inputs.size() == 1 ? std::max(Read(*args.inputs[0])[i], 0.0F)
+                                                : Read(*args.inputs[0])[i] + Read(*args.inputs[1])[i];
+      Write(*args.outputs[0])[i] = sum;
+      if (args.outputs.size() == 2) Write(*args.outputs[1])[i] = -sum;
+    }
+    return {};
+  }
+  void ExpectRight() {
+    const Status status = execution_->Run();
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    for (size_t i = 0; i < in_.size(); ++i) {
+      float sum = std::max(in_[i], 0.0F);
+      for (int step = 0; step < 3; ++step) sum = -sum + Logistic(sum);
+      EXPECT_NEAR(out_[i], sum, 1e-6) << i;
+    }
+    std::fill(out_.begin(), out_.end(), 99.0F);
+    for (float& x : in_) x += 0.25F;
+  }
+
+  CpuFallback fallback_{MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
+  int lost_in_ = -1;  // the run of the device that loses it
+};
+
+TEST_F(ChainOfValues, ThoseThatAreNotNeededAtOnceShareABuffer) {
+  Prepare(false);
+  for (int run = 0; run < 3; ++run) ExpectRight();
+  EXPECT_EQ(memory_->buffers(), 2u);  // b1 and b3, b2
+  EXPECT_EQ(memory_->copied_in + memory_->copied_out, 0);
+  // After a loss, too.
+  for (int lost = 0; lost < 4; ++lost) {
+    lost_in_ = device_->runs + lost;
+    ExpectRight();
+    lost_in_ = -1;
+    ExpectRight();
+    EXPECT_EQ(memory_->buffers(), 2u);
+  }
+}
+
+TEST_F(ChainOfValues, WhereStepsOverlapEachHasItsBuffer) {
+  Prepare(true);
+  ASSERT_TRUE(plan_->overlaps);
+  ExpectRight();
+  EXPECT_EQ(memory_->buffers(), 3u);
+}
+
 TEST_F(DeviceValuesTest, BuffersEndWithTheExecution) {
   ASSERT_TRUE(Prepare().ok());
   EXPECT_EQ(memory_->buffers(), 1u);
