@@ -72,6 +72,11 @@ Outcome DeviceBuffers::Read(uint64_t handle, uint64_t offset, std::vector<uint8_
               {sizeof(deputy_copy_side), 0, bytes->data(), 0, 0}, bytes->size());
 }
 
+Outcome DeviceBuffers::Move(uint64_t from, uint64_t from_offset, uint64_t to, uint64_t to_offset, uint64_t bytes) {
+  return Copy({sizeof(deputy_copy_side), 0, nullptr, from, from_offset},
+              {sizeof(deputy_copy_side), 0, nullptr, to, to_offset}, bytes);
+}
+
 Outcome DeviceBuffers::Copy(const deputy_copy_side& from, const deputy_copy_side& to, uint64_t bytes) {
   deputy_copy_args args{};
   args.struct_size = sizeof args;

@@ -32,6 +32,8 @@ class DeviceBuffers {
   // Whole bytes between host memory and a part of a buffer.
   Outcome Write(uint64_t handle, uint64_t offset, const std::vector<uint8_t>& bytes);
   Outcome Read(uint64_t handle, uint64_t offset, std::vector<uint8_t>* bytes);
+  // Between parts of buffers.
+  Outcome Move(uint64_t from, uint64_t from_offset, uint64_t to, uint64_t to_offset, uint64_t bytes);
   // The delegate's answer for the index-th of the inputs, then outputs, of a tensor that has so many bytes; nothing
   // where host memory is sufficient. A fault where the answer is none.
   std::optional<deputy_memory_wish> WishOf(Context& context, uint32_t index, uint64_t bytes);

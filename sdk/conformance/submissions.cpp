@@ -140,6 +140,7 @@ void Submissions::Destroy(std::unique_ptr<Submission>& one) {
   constexpr size_t kMostKept = 64;
   instance_.plugin().CallVoid("run_destroy", [&] { table_->run_destroy(one->run_); });
   one->binding_.Close(" after its run had ended");
+  const std::lock_guard lock(mutex_);
   ended_.push_back(std::move(one));
   if (ended_.size() > kMostKept) ended_.pop_front();
 }

@@ -204,6 +204,7 @@ EXPECTED = {
     "hostile_texts": ("execution.repeated", "a log message is not UTF-8"),
     # Memory of a device.
     "memory_copies_less": ("memory.buffers", "has other bytes than were copied there"),
+    "memory_copies_to_zero": ("memory.buffers", "after a copy between parts of buffers one of them has other bytes"),
     "memory_cuts_copies": ("memory.buffers", "a buffer of 3145733 bytes has other bytes than were copied there"),
     "memory_writes_another": ("memory.runs", "a run changed a buffer that it was not given"),
     "memory_imports_a_copy": ("memory.imports", "does not see what is copied there"),
@@ -217,6 +218,8 @@ EXPECTED = {
     "memory_forgets_results": ("memory.runs", "largest error"),
     # Runs that the delegate ends by itself.
     "queue_runs_in_submit": ("async.overlap", "runs ended within submit"),
+    "queue_chooses_late_runs": ("async.queues", "choose selects run"),
+    "queue_mixes_threads": ("async.threads", "threads submit at once"),
     "queue_repeats_results": ("async.runs", "largest error"),
     "queue_ends_twice": ("async.overlap", "has ended before, or was never submitted"),
     "queue_ends_another": ("async.runs", "a run has not ended 10 s after submit"),

@@ -1,10 +1,17 @@
 // Runs that the delegate ends by itself: results, several in flight, their ends, cancels and late ones, and its queues.
 #include <algorithm>
+#include <atomic>
 #include <deque>
+#include <iterator>
+#include <mutex>
+#include <thread>
 
 #include "case_run.hpp"
+#include "concurrency.hpp"
+#include "deputy/abi/ext/concurrency.h"
 #include "submissions.hpp"
 #include "test.hpp"
+#include "threads.hpp"
 
 namespace deputy::conformance {
 namespace {
@@ -151,6 +158,50 @@ void CheckOverlap(TestRun& run, const Cases& cases) {
   run.NoFaults(*opened.plugin, "");
 }
 
+// Contexts whose runs are submitted by threads of their own at once, where calls may overlap.
+void CheckThreads(TestRun& run, const Cases& cases) {
+  constexpr size_t kThreads = 3;
+  constexpr int kRuns = 60;
+  const auto [opened, submissions, compiled] = OpenSubmittedCase(run, cases);
+  if (!compiled) return;
+  if ((AllowedConcurrency(*opened.instance) & DEPUTY_CONCURRENT_CONTEXTS) == 0)
+    return run.Skipped("the delegate lets no two contexts of an executable be called at once");
+  std::vector<Case> turned;
+  for (size_t i = 0; i < kThreads; ++i) turned.push_back(Turned(*compiled->tested, i));
+  std::vector<std::unique_ptr<Context>> contexts;
+  std::vector<std::unique_ptr<CaseGraph>> shown;
+  for (size_t i = 0; i < kThreads; ++i) {
+    std::string why_not;
+    contexts.push_back(compiled->executable->CreateContext(&why_not));
+    if (contexts.back() == nullptr) return run.Failed("", "no further context: " + why_not);
+    shown.push_back(std::make_unique<CaseGraph>(turned[i]));
+  }
+  std::mutex mutex;
+  std::string first_wrong;
+  std::atomic<size_t> ready{0};
+  std::atomic<bool> ends{false};
+  Threads threads;
+  for (size_t i = 0; i < kThreads && !ends; ++i)
+    ends = !threads.Start([&, i, &runs = *submissions, &claim = compiled->claim] {
+      ++ready;
+      while (ready < kThreads && !ends) std::this_thread::yield();
+      for (int turn = 0; turn < kRuns && !ends; ++turn) {
+        auto one = std::make_unique<Submission>(*shown[i], claim, *contexts[i]);
+        const Outcome outcome = runs.Submit(*one);
+        std::string wrong = outcome.ok() ? FaultOfEnd(run, runs, one, "submit, beside other threads")
+                                         : "submit fails: " + outcome.ToString();
+        if (wrong.empty()) continue;
+        ends = true;
+        const std::lock_guard lock(mutex);
+        if (first_wrong.empty()) first_wrong = std::move(wrong);
+      }
+    });
+  threads.Join();
+  if (!threads.why_not().empty()) return run.Failed("", threads.why_not());
+  if (!first_wrong.empty()) run.Failed("", std::to_string(kThreads) + " threads submit at once: " + first_wrong);
+  run.NoFaults(*opened.plugin, "");
+}
+
 // Cancels a run that waits behind one which stands where it first touches its input, or that one; what is wrong with
 // either, or "".
 std::string FaultOfCancelInQueue(const TestRun& run, Submissions& submissions, Compiled& compiled, bool first_ends) {
@@ -281,13 +332,29 @@ void CheckQueues(TestRun& run, const Cases& cases) {
   if (DEPUTY_HAS_FN(submissions.scheduling(), deputy_ext_scheduling, choose)) {
     constexpr uint64_t kLongestNs = 1'000'000;
     uint64_t fastest_ns = UINT64_MAX;
-    for (uint32_t count = 2; count <= 64; ++count) {
+    // Priorities and deadlines, relative to now, of the i-th run; 0: no deadline.
+    struct Pattern {
+      int32_t (*priority)(uint32_t i, uint32_t count);
+      int64_t (*deadline_ns)(uint32_t i);
+    };
+    constexpr int64_t kSoon = 1'000'000;
+    const Pattern patterns[] = {{[](uint32_t i, uint32_t count) { return static_cast<int32_t>(count - i) / 4; },
+                                 [](uint32_t i) { return i % 3 == 0 ? 0 : i * kSoon; }},
+                                {[](uint32_t, uint32_t) { return 0; }, [](uint32_t) { return int64_t{0}; }},
+                                {[](uint32_t, uint32_t) { return 0; }, [](uint32_t) { return kSoon; }},
+                                {[](uint32_t i, uint32_t) { return i == 0 ? INT32_MAX : INT32_MIN; },
+                                 [](uint32_t i) { return -kSoon * (i + 1); }},
+                                {[](uint32_t, uint32_t) { return -7; }, [](uint32_t i) { return i == 0 ? kSoon : 0; }}};
+    for (uint32_t call = 0; call < 63 * std::size(patterns); ++call) {
+      const uint32_t count = 2 + call % 63;
+      const Pattern& pattern = patterns[call / 63];
       std::vector<deputy_ready_run> ready(count);
       std::vector<const deputy_ready_run*> shown;
       const uint64_t now_ns = plugin->host().ClockNs();
       for (uint32_t i = 0; i < count; ++i) {
-        ready[i] = {sizeof(deputy_ready_run), static_cast<int32_t>(count - i) / 4, compiled->context->handle(),
-                    now_ns - i * 1000, i % 3 == 0 ? 0 : now_ns + i * 1'000'000};
+        const int64_t deadline_ns = pattern.deadline_ns(i);
+        ready[i] = {sizeof(deputy_ready_run), pattern.priority(i, count), compiled->context->handle(),
+                    now_ns - i * 1000, deadline_ns == 0 ? 0 : now_ns + static_cast<uint64_t>(deadline_ns)};
         shown.push_back(&ready[i]);
       }
       uint32_t chosen = 0, queue = 0;
@@ -313,6 +380,7 @@ void CheckQueues(TestRun& run, const Cases& cases) {
 std::vector<Test> AsyncTests(const std::vector<Case>& cases) {
   return {{"async.runs", With(CheckRuns, cases)},
           {"async.overlap", With(CheckOverlap, cases)},
+          {"async.threads", With(CheckThreads, cases)},
           {"async.cancel", With(CheckCancel, cases)},
           {"async.full_queue", With(CheckFullQueue, cases)},
           {"async.queues", With(CheckQueues, cases)}};

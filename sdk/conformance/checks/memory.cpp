@@ -71,6 +71,19 @@ void CheckBuffers(TestRun& run) {
         return run.Failed("", "a copy from a part of a buffer has other bytes than were copied there");
     }
     if (kept.empty()) return run.Skipped("its device has no room for a buffer");
+    // A part of one goes to a part of the next one, and within the same one.
+    for (auto from = kept.begin(); from != kept.end(); ++from) {
+      auto to = std::next(from) == kept.end() ? from : std::next(from);
+      if (from->second.size() < 64 || to->second.size() < 64) continue;
+      const Outcome outcome = buffers->Move(from->first, 3, to->first, 29, 19);
+      if (!outcome.ok()) return run.Failed("", "a copy between buffers fails: " + outcome.ToString());
+      std::memmove(to->second.data() + 29, from->second.data() + 3, 19);
+      for (const auto& [handle, bytes] : {*from, *to}) {
+        Bytes read(bytes.size());
+        if (!buffers->Read(handle, 0, &read).ok() || read != bytes)
+          return run.Failed("", "after a copy between parts of buffers one of them has other bytes");
+      }
+    }
     // Every other one goes, the rest stays as it was.
     for (auto one = kept.begin(); one != kept.end();) {
       buffers->Release(one->first);
