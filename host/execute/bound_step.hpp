@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/aligned.hpp"
 #include "execute/execution.hpp"
 #include "execute/loop_execution.hpp"
 
@@ -25,6 +26,9 @@ struct Execution::BoundStep {
   Status broken;                           // why there is no context, if others could run the step
   std::unique_ptr<Execution> alternative;  // made when first needed
 };
+
+// kResourceExhausted where there is none.
+Result<AlignedBytes> TensorMemory(size_t bytes);
 
 // Runs the delegate of a step, whose tensors are where it wants them. One that ran to its end may have ended too late.
 // `scope` is that of args.cancellation.

@@ -46,6 +46,9 @@ class Execution::DeviceValues {
   std::span<const deputy_tensor* const> inputs(const BoundStep& step) const { return steps_[step.index].inputs; }
   std::span<deputy_tensor* const> outputs(const BoundStep& step) const { return steps_[step.index].outputs; }
 
+  // Whether the delegate of the step gets memory that it has imported.
+  bool HasImports(const BoundStep& step) const { return steps_[step.index].imports != 0; }
+
   // Before the delegate runs the step: its inputs to where it wants them. After its success: its outputs to the host,
   // where a reader needs them there.
   Status Upload(BoundStep& step);
@@ -129,6 +132,7 @@ class Execution::DeviceValues {
     std::vector<deputy_tensor*> outputs;
     std::vector<DeviceCopy*> reads, writes;
     Domain* domain = nullptr;
+    size_t imports = 0;  // of what it reads and writes
     CopyCounts copies;
 
     void Count(const deputy_tensor& copied) {
@@ -145,6 +149,7 @@ class Execution::DeviceValues {
   // Shows its steps the copy on the device, or that of the host.
   void Place(DeviceCopy& copy, bool on_device);
   bool Allocate(DeviceCopy& copy);
+  void CountImports(const DeviceCopy& copy, int change);
   void FindHostReaders();
   void ForgetCopies();
   void Restore(Domain& domain);

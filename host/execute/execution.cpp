@@ -18,13 +18,14 @@
 #include "tensor/held_value.hpp"
 
 namespace deputy::host {
-namespace {
 
 Result<AlignedBytes> TensorMemory(size_t bytes) {
   AlignedBytes memory = AllocateWithinMachine(bytes);
   if (memory == nullptr) return Error(StatusCode::kResourceExhausted, "no memory for {} bytes of tensors", bytes);
   return memory;
 }
+
+namespace {
 
 // "tensors, of which 'x' [4,8] has 128 bytes", and the node that writes the largest value; empty where none does.
 struct ArenaText {
@@ -92,15 +93,6 @@ Status CheckPlannedDType(const Plan& plan, ValueId id, deputy_dtype dtype) {
 }
 
 }  // namespace
-
-Status RunContext(const Plan& plan, const Step& step, ExecutionContext& context, const RunArgs& args,
-                  const CancellationScope& scope) {
-  Status status = context.Execute(args);
-  // A kernel that was cancelled has left out work: its status has no meaning.
-  if (scope.stopped()) return args.cancellation->Check();
-  if (!status.ok() || !args.cancellation->Due()) return status;
-  return args.cancellation->ReasonAfter(plan.delegate_names[plan.placement.partitions[step.partition].delegate]);
-}
 
 // Memory of values whose extents are known only at run time: one buffer per value, kept at its largest size so far.
 class Execution::Allocator final : public OutputAllocator {
@@ -218,7 +210,7 @@ Result<std::unique_ptr<Execution>> Execution::Create(std::shared_ptr<const Plan>
 
 Status Execution::Prepare() {
   DEPUTY_ASSIGN_OR_RETURN(arena_, AllocateArena(*plan_, memory_));
-  allocator_ = std::make_unique<Allocator>(*plan_, tensors_, memory_.budget.get());
+  auto allocator = std::make_unique<Allocator>(*plan_, tensors_, memory_.budget.get());
   for (ValueId id = 0; id < tensors_.size(); ++id) {
     const Slot& slot = plan_->slots[id];
     deputy_tensor& tensor = tensors_[id];
@@ -233,12 +225,13 @@ Status Execution::Prepare() {
       tensor.data = const_cast<void*>(plan_->graph->values[id].constant.data());
     if (!plan_->graph->values[id].type.is_tensor()) {
       tensor.memory = kHeldMemory;
-      if (slot.storage == StorageClass::kHeld) tensor.data = allocator_->held(id);
+      if (slot.storage == StorageClass::kHeld) tensor.data = allocator->held(id);
     } else if (slot.storage == StorageClass::kBound) {
       Result<size_t> bytes = ByteSize(slot.dtype, slot.dims);
       if (bytes.ok()) tensor.byte_size = *bytes;
     }
   }
+  allocator_ = std::move(allocator);
   BindTensors();
   const deputy_tensor* const* inputs = step_inputs_.data();
   deputy_tensor* const* outputs = step_outputs_.data();
@@ -332,184 +325,6 @@ bool Execution::BindBuffer(ValueId value, bool is_input, const std::shared_ptr<D
   return devices_ != nullptr && devices_->Bind(value, is_input, buffer);
 }
 
-// Where the run has failed.
-Status Execution::Placed(const Status& failure, const Step& step, const CancellationToken& token) const {
-  // A run that was cancelled or is late ends as such, regardless of what its delegate reports.
-  const Status reason = token.Check();
-  const bool is_ended = !reason.ok() && reason.code() != failure.code();
-  Status status = Printable(is_ended ? reason : failure, 1000);  // it may quote the model
-  const PartitionSpec& partition = plan_->placement.partitions[step.partition].spec;
-  const std::string first = Describe(*plan_->graph, partition.nodes.front());
-  if (partition.nodes.size() == 1) return std::move(status).At(first);
-  return std::move(status).At(fmt::format("partition '{}' of {} nodes, the first of which is {}", partition.name,
-                                          partition.nodes.size(), first));
-}
-
-Status Execution::Run(const CancellationToken& token, std::span<StepSpan> spans, StepObserver* observer) {
-  if (has_new_contexts_) RenewDevices();
-  if (devices_ == nullptr) return RunOnce(token, spans, observer);
-  devices_->Begin();
-  for (;;) {
-    Status status = devices_->ReadyInputs();
-    if (status.ok()) status = RunOnce(token, spans, observer);
-    if (status.ok()) status = devices_->ReadyOutputs();
-    if (status.ok() || !devices_->TakeReplay()) return status;
-  }
-}
-
-Status Execution::RunOnce(const CancellationToken& token, std::span<StepSpan> spans, StepObserver* observer) {
-  if (overlapped_ != nullptr && observer == nullptr) return overlapped_->Run(token, spans);
-  const bool is_watched = !spans.empty() || observer != nullptr;
-  uint64_t begin = is_watched ? NowNs() : 0;
-  bool is_first = true;
-  const CancellationScope scope(&token);
-  for (BoundStep& step : steps_) {
-    Status status = is_first ? token.Check() : Status();
-    is_first = false;
-    if (status.ok()) status = RunStep(step, token, scope);
-    if (is_watched) {
-      if (!spans.empty())
-        spans[step.index] = {begin, NowNs(), step.ran_elsewhere ? &step.alternative->plan() : nullptr};
-      if (observer != nullptr && devices_ != nullptr && status.ok()) status = devices_->OutputsToHost(step);
-      if (observer != nullptr && status.ok()) status = observer->Ended(*this, step.index);
-      begin = NowNs();
-    }
-    if (status.ok()) continue;
-    return Placed(status, *step.step, token);
-  }
-  return {};
-}
-
-RunArgs Execution::ArgsOf(BoundStep& step, Scratch& scratch, const CancellationToken& token) {
-  if (devices_ == nullptr) return {step.inputs, step.outputs, allocator_.get(), &scratch, &token, hints_};
-  return {devices_->inputs(step), devices_->outputs(step), allocator_.get(), &scratch, &token, hints_};
-}
-
-Status Execution::RunStep(BoundStep& step, const CancellationToken& token, const CancellationScope& scope) {
-  step.ran_elsewhere = false;
-  if (step.health != nullptr) {
-    if (!DelegateRuns(step)) return RunAlternative(step, Status(), token);
-  } else if (step.context == nullptr) {
-    DEPUTY_RETURN_IF_ERROR(RunRegions(step, token));
-    return token.Check();
-  }
-  return RunOwn(step, token, scope);
-}
-
-bool Execution::DelegateRuns(const BoundStep& step) const {
-  return step.health->OwnerRuns() && (devices_ == nullptr || !devices_->Avoids(step));
-}
-
-Status Execution::RunDelegate(BoundStep& step, const RunArgs& args, const CancellationScope& scope) {
-  if (devices_ == nullptr) return RunContext(*plan_, *step.step, *step.context, args, scope);
-  return RunOnDevice(step, args, scope);
-}
-
-Status Execution::RunOnDevice(BoundStep& step, const RunArgs& args, const CancellationScope& scope) {
-  Status status = devices_->Upload(step);
-  if (status.ok()) status = RunContext(*plan_, *step.step, *step.context, args, scope);
-  if (status.ok()) status = devices_->Finish(step);
-  if (status.code() == StatusCode::kDeviceLost) devices_->Lose(step, status);
-  return status;
-}
-
-Status Execution::RunOwn(BoundStep& step, const CancellationToken& token, const CancellationScope& scope) {
-  // The device may have recovered since the alternative ran.
-  if (step.health != nullptr && step.alternative != nullptr && IsDeviceFailure(step.broken))
-    step.broken = CreateContext(step);
-  const RunArgs args = ArgsOf(step, scratch_, token);
-  if (step.health != nullptr && step.context != nullptr && step.health->IsToVerify(step.runs++))
-    return RunVerified(step, args, scope);
-  Status status = step.context == nullptr ? step.broken : RunDelegate(step, args, scope);
-  if (step.health == nullptr) return status;
-  if (!status.ok()) return AnswerFailure(step, status, args, scope);
-  step.health->Succeeded();
-  return {};
-}
-
-Status Execution::AnswerFailure(BoundStep& step, const Status& failure, const RunArgs& args,
-                                const CancellationScope& scope) {
-  const CancellationToken& token = *args.cancellation;
-  if (token.Due()) return failure;
-  Status status = failure;
-  if (step.context != nullptr && step.context->was_lost_before()) {
-    status = CreateContext(step);
-    if (status.ok()) status = RunDelegate(step, args, scope);
-    if (status.ok()) {
-      step.health->Succeeded();
-      return {};
-    }
-  }
-  if (token.Due() || !step.health->delegate().handling().falls_back) return status;
-  // Two in a row are a fault of the plugin with this partition, not of its device: another one is not risked.
-  if (step.context != nullptr && step.context->ended_its_process() && step.health->EndedProcess())
-    status = Error(StatusCode::kPlugin, "{}, for the second time in a row", status.ToString());
-  return RunAlternative(step, status, token);
-}
-
-// The inputs are copied first: a delegate that changes them must not change what its results are compared with.
-Status Execution::RunVerified(BoundStep& step, const RunArgs& args, const CancellationScope& scope) {
-  std::vector<AlignedBytes> copies;
-  std::vector<deputy_tensor> tensors;
-  std::vector<const deputy_tensor*> before;
-  tensors.reserve(step.inputs.size());
-  if (devices_ != nullptr)
-    if (const Status status = devices_->InputsToHost(step); !status.ok())
-      return AnswerFailure(step, status, args, scope);
-  for (const deputy_tensor* input : step.inputs) {
-    before.push_back(nullptr);
-    if (input == nullptr) continue;
-    DEPUTY_ASSIGN_OR_RETURN(AlignedBytes copy, TensorMemory(input->byte_size));
-    CopyInParts(copy.get(), input->data, input->byte_size);
-    tensors.push_back(*input);
-    tensors.back().data = copy.get();
-    before.back() = &tensors.back();
-    copies.push_back(std::move(copy));
-  }
-  Status status = RunDelegate(step, args, scope);
-  if (status.ok() && devices_ != nullptr) status = devices_->OutputsToHost(step);
-  if (!status.ok()) return AnswerFailure(step, status, args, scope);
-  step.health->Succeeded();
-  DEPUTY_RETURN_IF_ERROR(
-      fallback_->Verify({*plan_, *step.step, before, step.inputs, step.outputs, *allocator_}, *args.cancellation));
-  if (devices_ != nullptr) devices_->WroteOnHost(step);  // what was wrong is replaced
-  return args.cancellation->Check();
-}
-
-// The inputs of the step are unchanged: no output is an alias of them until it has succeeded.
-Status Execution::RunAlternative(BoundStep& step, const Status& failure, const CancellationToken& token) {
-  Status why = failure;
-  if (devices_ != nullptr) {
-    DEPUTY_RETURN_IF_ERROR(devices_->InputsToHost(step));
-    if (const Status loss = devices_->TakeLoss(step); why.ok()) why = loss;
-  }
-  if (step.alternative == nullptr) {
-    Result<std::unique_ptr<Execution>> made = fallback_->CreateAlternative(*plan_, *step.step, why, memory_);
-    if (!made.ok()) return std::move(made).status();
-    step.alternative = std::move(made).value();
-    if (profiling_) step.alternative->SetProfiling(true);
-  }
-  Execution& other = *step.alternative;
-  step.ran_elsewhere = true;
-  size_t captured = 0;
-  for (const deputy_tensor* input : step.inputs)
-    if (input != nullptr) DEPUTY_RETURN_IF_ERROR(other.Bind(other.plan().graph->captured[captured++], *input));
-  Status status = other.Run(token);
-  if (status.ok()) status = TakeOutputs(step, other);
-  if (devices_ != nullptr) devices_->WroteOnHost(step);
-  if (status.ok()) status = token.Check();  // a copy may be incomplete
-  if (!why.ok()) fallback_->Report(*plan_, *step.step, why, status);
-  return status;
-}
-
-Status Execution::TakeOutputs(BoundStep& step, const Execution& from) {
-  size_t made = 0;
-  for (deputy_tensor* target : step.outputs)
-    if (target != nullptr)
-      DEPUTY_RETURN_IF_ERROR(StoreValue(target, from.tensor(from.plan().graph->outputs[made++]), *allocator_));
-  return {};
-}
-
 void Execution::SetProfiling(bool on) {
   profiling_ = on;
   if (devices_ != nullptr) devices_->ForgetCounts();
@@ -557,37 +372,6 @@ void Execution::TakeEvents(std::vector<PlanEvent>& into) {
     if (step.alternative != nullptr) step.alternative->TakeEvents(into);
     for (size_t i = first; i < into.size(); ++i) into[i].root_step = step.index;
   }
-}
-
-Status Execution::RunRegions(BoundStep& step, const CancellationToken& token) {
-  if (step.loop == nullptr) return RunBranch(step, token);
-  DEPUTY_RETURN_IF_ERROR(BindCaptures(step, 0));
-  return step.loop->Run(step.inputs, step.outputs, *allocator_, token);
-}
-
-Status Execution::BindCaptures(BoundStep& step, size_t region) {
-  Execution& execution = *step.branches[region];
-  const std::vector<ValueId>& captured = execution.plan().graph->captured;
-  for (size_t i = 0; i < captured.size(); ++i)
-    DEPUTY_RETURN_IF_ERROR(execution.Bind(captured[i], tensors_[step.step->branches[region].captures[i]]));
-  return {};
-}
-
-Status Execution::RunBranch(BoundStep& step, const CancellationToken& token) {
-  const deputy_tensor& condition = *step.inputs[0];
-  if (condition.dtype != DEPUTY_DTYPE_BOOL || condition.byte_size != 1)
-    return Error(StatusCode::kInvalidArgument, "cond must be a bool of one element");
-  const size_t taken = *static_cast<const uint8_t*>(condition.data) != 0 ? 0 : 1;
-  Execution& branch = *step.branches[taken];
-  const Graph& body = *branch.plan().graph;
-  DEPUTY_RETURN_IF_ERROR(BindCaptures(step, taken));
-  DEPUTY_RETURN_IF_ERROR(branch.Run(token));
-  for (size_t i = 0; i < step.outputs.size(); ++i) {
-    deputy_tensor* target = step.outputs[i];
-    if (target == nullptr) continue;
-    DEPUTY_RETURN_IF_ERROR(StoreValue(target, branch.tensor(body.outputs[i]), *allocator_));
-  }
-  return {};
 }
 
 }  // namespace deputy::host

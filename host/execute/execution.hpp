@@ -157,6 +157,7 @@ class Execution {
   // `failure`: that it answers; OK: an earlier one.
   Status RunAlternative(BoundStep& step, const Status& failure, const CancellationToken& token);
   Status AnswerFailure(BoundStep& step, const Status& failure, const RunArgs& args, const CancellationScope& scope);
+  bool HasImports(const BoundStep& step) const;
   Status RunVerified(BoundStep& step, const RunArgs& args, const CancellationScope& scope);
   Status TakeOutputs(BoundStep& step, const Execution& from);
   Status RunRegions(BoundStep& step, const CancellationToken& token);
@@ -169,7 +170,7 @@ class Execution {
   bool profiling_ = false;
   std::shared_ptr<uint8_t> arena_;
   std::vector<deputy_tensor> tensors_;  // per value
-  std::unique_ptr<Allocator> allocator_;
+  std::unique_ptr<OutputAllocator> allocator_;
   Scratch scratch_;
   RunHints hints_;
   std::vector<const deputy_tensor*> step_inputs_;  // of all steps, one after the other

@@ -64,7 +64,9 @@ bool Execution::OverlappedRun::RunBeside(uint32_t lane, uint32_t index) {
   turn.rest = Rest::kAlternative;
   if (step.health != nullptr && !execution_.DelegateRuns(step)) return false;
   turn.rest = Rest::kOwnRun;
-  if (step.context == nullptr || (step.health != nullptr && step.health->IsToVerify(step.runs))) return false;
+  if (step.context == nullptr ||
+      (step.health != nullptr && step.health->IsToVerify(step.runs, execution_.HasImports(step))))
+    return false;
   ++step.runs;
   const CancellationScope scope(&token);
   const uint64_t begin_ns = spans_.empty() ? 0 : NowNs();

@@ -77,7 +77,8 @@ class StepHealth {
   explicit StepHealth(std::shared_ptr<DelegateHealth> delegate, std::optional<Digest> key = std::nullopt)
       : verdict_key(key), delegate_(std::move(delegate)) {
     const RunHandling& handling = delegate_->handling();
-    attention_ = static_cast<uint8_t>((handling.first_run ? kUnverified : 0) | (handling.every != 0 ? kVerifies : 0));
+    attention_ = static_cast<uint8_t>((handling.first_run ? kUnverified | kImportsUnverified : 0) |
+                                      (handling.every != 0 ? kVerifies : 0));
   }
 
   ~StepHealth() {
@@ -91,22 +92,25 @@ class StepHealth {
   bool demoted() const { return (attention_.load(std::memory_order_acquire) & kDemoted) != 0; }
   // True for the call that demoted the step. [any-thread]
   bool Demote() { return (attention_.fetch_or(kDemoted, std::memory_order_acq_rel) & kDemoted) == 0; }
-  // Whether the result of the run is to be verified: that with this number, counted from 0 in each session.
-  bool IsToVerify(uint64_t run) const {
+  // Whether the result of the run is to be verified: that with this number, counted from 0 in each session. A first
+  // run is one more where it is the first with tensors in imported memory.
+  bool IsToVerify(uint64_t run, bool has_imports = false) const {
     const uint8_t attention = attention_.load(std::memory_order_relaxed);
-    if ((attention & (kUnverified | kVerifies)) == 0) return false;
-    return (attention & kUnverified) != 0 || run % delegate_->handling().every == 0;
+    if ((attention & kAnyVerification) == 0) return false;
+    return (attention & (has_imports ? kUnverified | kImportsUnverified : kUnverified)) != 0 ||
+           ((attention & kVerifies) != 0 && run % delegate_->handling().every == 0);
   }
-  // Whether any later run may have to be verified.
+  // Whether any later run may have to be verified, other than the first one with imported memory.
   bool MayVerify() const {
     const uint8_t attention = attention_.load(std::memory_order_relaxed);
     return (attention & kDemoted) == 0 && (attention & (kUnverified | kVerifies)) != 0;
   }
   void SetVerified() { attention_.fetch_and(static_cast<uint8_t>(~kUnverified), std::memory_order_relaxed); }
-  // Results cannot be verified: those of random numbers, or where the CPU has no kernel.
-  void StopVerifying() {
-    attention_.fetch_and(static_cast<uint8_t>(~(kUnverified | kVerifies)), std::memory_order_relaxed);
+  void SetImportsVerified() {
+    attention_.fetch_and(static_cast<uint8_t>(~kImportsUnverified), std::memory_order_relaxed);
   }
+  // Results cannot be verified: those of random numbers, or where the CPU has no kernel.
+  void StopVerifying() { attention_.fetch_and(static_cast<uint8_t>(~kAnyVerification), std::memory_order_relaxed); }
   DelegateHealth& delegate() { return *delegate_; }
   void Succeeded() {
     delegate_->Succeeded();
@@ -128,7 +132,8 @@ class StepHealth {
   std::shared_ptr<const Plan> reference;
 
  private:
-  static constexpr uint8_t kDemoted = 1, kUnverified = 2, kVerifies = 4, kEndedProcess = 8, kFailing = 16;
+  static constexpr uint8_t kDemoted = 1, kUnverified = 2, kVerifies = 4, kEndedProcess = 8, kFailing = 16,
+                           kImportsUnverified = 32, kAnyVerification = kUnverified | kVerifies | kImportsUnverified;
 
   const std::shared_ptr<DelegateHealth> delegate_;
   std::atomic<uint8_t> attention_{0};

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/file.hpp"
@@ -39,12 +40,15 @@ struct Buffer::State {
   Tensor host;                                 // its memory; empty where a device has it
   std::shared_ptr<host::DeviceBuffer> device;  // null: host memory
   host::Descriptor file;                       // of host memory that others may have; none otherwise
-  host::MemoryFilePart shared;                 // all of the file behind the first element
+  host::MemoryFilePart shared;                 // the elements in the file
+  std::pair<uint64_t, uint64_t> inode;         // device and number of the file
   BufferUsers runs;
   BufferUsers copies;  // Read and Write
 
   // On shared memory, with the elements behind the offset.
   static Result<Buffer> Make(host::Descriptor file, uint64_t offset, DType dtype, const Shape& shape);
+  // Whether a write to one changes the other.
+  bool Overlaps(const State& other) const;
   Status CopyIn(const void* from) const;
   Status CopyOut(void* to) const;
 };

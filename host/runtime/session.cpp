@@ -94,6 +94,8 @@ Result<MeasureReport> Session::MeasurePlacement(const std::vector<Tensor>& input
         .Advise("set placement.policy to measured");
   const Use use(state_->in_use);
   DEPUTY_RETURN_IF_ERROR(use.status());
+  if (state_->has_buffers)
+    return Error(StatusCode::kFailedPrecondition, "buffers are bound: unbind them first").At(state_->model->name);
   std::vector<Tensor> outputs;
   DEPUTY_RETURN_IF_ERROR(state_->Prepare(ShapesOf(inputs)));
   state_->measurement = nullptr;  // this call takes its place

@@ -1,5 +1,6 @@
 // deputy::Buffer, and the buffers that a session reads inputs from and writes outputs to.
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <bit>
@@ -25,6 +26,11 @@ namespace {
 
 constexpr size_t kSharedAlignment = 64;  // as that of tensors
 constexpr size_t kPage = 4096;
+
+// Of a call that failed.
+StatusCode CodeOfErrno() {
+  return errno == EMFILE || errno == ENOMEM ? StatusCode::kResourceExhausted : StatusCode::kInvalidArgument;
+}
 
 Status Lost() {
   return Error(StatusCode::kDeviceLost, "the buffer was lost with its device").Advise("make and bind another one");
@@ -95,6 +101,8 @@ Result<Buffer> Buffer::State::Make(host::Descriptor file, uint64_t offset, DType
     return Error(StatusCode::kInvalidArgument, "offset {} of shared memory is no multiple of {}", offset,
                  kSharedAlignment);
   DEPUTY_ASSIGN_OR_RETURN(const uint64_t size, host::SharedMemorySize(file.get()));
+  struct stat about {};
+  if (fstat(file.get(), &about) == 0) made->inode = {about.st_dev, about.st_ino};
   if (offset > size || made->bytes > size - offset)
     return Error(StatusCode::kInvalidArgument, "the memory has {} bytes, not {} behind offset {}", size, made->bytes,
                  offset);
@@ -103,27 +111,31 @@ Result<Buffer> Buffer::State::Make(host::Descriptor file, uint64_t offset, DType
   } else {
     std::shared_ptr<host::Mapping> memory = host::Mapping::Of(file.get(), offset, made->bytes, true);
     if (memory == nullptr)
-      return Error(StatusCode::kInvalidArgument, "the memory cannot be mapped for reading and writing: {}",
-                   std::strerror(errno));
+      return Error(CodeOfErrno(), "the memory cannot be mapped for reading and writing: {}", std::strerror(errno));
     uint8_t* const data = memory->data();
     DEPUTY_ASSIGN_OR_RETURN(made->host, Tensor::Wrap(dtype, shape, data, made->bytes, std::move(memory)));
   }
   made->file = std::move(file);
-  made->shared = {made->file.get(), offset, size - offset};
+  made->shared = {made->file.get(), offset, made->bytes};
   return Buffer(std::move(made));
+}
+
+bool Buffer::State::Overlaps(const State& other) const {
+  if (this == &other) return true;
+  return shared.file >= 0 && other.shared.file >= 0 && inode == other.inode &&
+         shared.offset < other.shared.offset + other.bytes && other.shared.offset < shared.offset + bytes;
 }
 
 Result<Buffer> Buffer::Import(const SharedMemory& memory, DType dtype, const Shape& shape) {
   host::Descriptor file(fcntl(memory.descriptor, F_DUPFD_CLOEXEC, 0));
   if (file.get() < 0)
-    return Error(StatusCode::kInvalidArgument, "descriptor {} cannot be used: {}", memory.descriptor,
-                 std::strerror(errno));
+    return Error(CodeOfErrno(), "descriptor {} cannot be used: {}", memory.descriptor, std::strerror(errno));
   return State::Make(std::move(file), memory.offset, dtype, shape);
 }
 
 Result<Buffer> Buffer::MakeShared(DType dtype, const Shape& shape) {
   DEPUTY_ASSIGN_OR_RETURN(const size_t bytes, ByteSize(dtype, shape));
-  DEPUTY_ASSIGN_OR_RETURN(host::Descriptor file, host::SealedMemory((bytes + kPage - 1) / kPage * kPage));
+  DEPUTY_ASSIGN_OR_RETURN(host::Descriptor file, host::SealedMemory(bytes));
   return State::Make(std::move(file), 0, dtype, shape);
 }
 
@@ -244,7 +256,9 @@ Status Session::State::PredictWithBuffers(const std::vector<Tensor>& wanted, std
 
 Status Session::State::RunWithBuffers(const std::vector<Tensor>& wanted, std::vector<Tensor>& outputs) {
   const auto use = [&](const BoundBuffer& bound, bool writes, const std::string& name) -> Status {
-    const auto is_it = [&](const BoundBuffer& one) { return one.buffer == bound.buffer && &one != &bound; };
+    const auto is_it = [&](const BoundBuffer& one) {
+      return &one != &bound && one.buffer != nullptr && one.buffer->Overlaps(*bound.buffer);
+    };
     if (writes && (std::any_of(bound_inputs.begin(), bound_inputs.end(), is_it) ||
                    std::any_of(bound_outputs.begin(), bound_outputs.end(), is_it)))
       return Error(StatusCode::kInvalidArgument, "the buffer that is bound to output '{}' is bound twice",
@@ -292,14 +306,14 @@ std::shared_ptr<host::DeviceBuffer> Session::State::DeviceBufferOf(BoundBuffer& 
   const Buffer::State& buffer = *bound.buffer;
   if (buffer.shared.file < 0 || buffer.bytes == 0) return buffer.device;
   const std::optional<host::DevicePlace> place = execution->PlaceOf(value, is_input);
-  if (!place || place->memory == bound.refused_by.lock() || place->byte_size > buffer.shared.bytes) return nullptr;
+  if (!place || place->memory == bound.refused_by.lock() || place->byte_size > buffer.bytes) return nullptr;
   if (bound.imported != nullptr && bound.imported->is_valid() && &bound.imported->memory() == place->memory.get())
     return bound.imported;
   bound.imported = nullptr;
-  const host::MemoryFilePart part{buffer.shared.file, buffer.shared.offset, place->byte_size};
   // Up to a page the addresses of a file have the alignment of the offset everywhere.
-  const size_t alignment = size_t{1} << std::countr_zero(part.offset | kPage);
-  Result<host::DeviceBuffer> made = host::DeviceBuffer::Import(place->memory, part, buffer.host.data(), alignment);
+  const size_t alignment = size_t{1} << std::countr_zero(buffer.shared.offset | kPage);
+  Result<host::DeviceBuffer> made =
+      host::DeviceBuffer::Import(place->memory, buffer.shared, buffer.host.data(), alignment);
   if (made.ok()) {
     bound.imported = std::make_shared<host::DeviceBuffer>(std::move(made).value());
   } else {

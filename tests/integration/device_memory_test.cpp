@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,12 +24,12 @@ namespace {
 
 constexpr const char* kModels = DEPUTY_TEST_MODELS;
 
-Result<Context> Open(const std::string& entry) {
+Result<Context> Open(const std::string& entry, const std::string& more = "") {
   return Context::FromYamlText("memory.yaml",
                                "version: 1\nplugins: {paths: [" DEPUTY_TEST_PLUGINS
                                "]}\ncache: {dir: \"off\"}\nlog: {level: error}\ndelegates:\n  - {name: npu, delegate: "
                                "sim_npu" +
-                                   entry + "}\n");
+                                   entry + "}\n" + more);
 }
 
 Tensor Numbers(float first) {
@@ -381,6 +382,54 @@ TEST_P(DeviceMemoryTest, ManyBuffersLieInOneFile) {
       EXPECT_NEAR(Values(*parts[i + 1].Read())[value],
                   Numbers(first).values<float>()[value] + std::tanh(Numbers(0.5F).values<float>()[value]), 1e-5);
   }
+}
+
+TEST_P(DeviceMemoryTest, ARunWritesNoBytesThatAreBoundElsewhere) {
+  Load("adding_up");
+  const Buffer whole = *Buffer::MakeShared(DType::kUint8, {4096});
+  const auto part = [&](uint64_t offset) {
+    return *Buffer::Import({whole.shared().descriptor, offset}, DType::kFloat32, {4, 16});
+  };
+  const auto run = [&](uint64_t last, uint64_t next) {
+    EXPECT_TRUE(session_.BindInput("last", part(last)).ok());
+    EXPECT_TRUE(session_.BindOutput("next", part(next)).ok());
+    std::vector<Tensor> outputs;
+    return session_.Predict({Numbers(0), Tensor()}, &outputs);
+  };
+  for (const uint64_t next : {0, 64, 192}) {
+    const Status status = run(0, next);
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_NE(status.ToString().find("output 'next' is bound twice"), std::string::npos) << status.ToString();
+  }
+  EXPECT_EQ(run(512, 320).code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(run(0, 256).ok());
+  EXPECT_TRUE(run(256, 0).ok());
+}
+
+TEST_P(DeviceMemoryTest, PlacementsAreMeasuredWithTensors) {
+  Model model;
+  const Result<Context> context = Open(", isolation: " + GetParam(), "placement: {policy: measured, budget: 10ms}\n");
+  ASSERT_TRUE(model.Build(std::string(kModels) + "/adding_up.onnx", *context).ok());
+  Session session = *model.CreateSession();
+  ASSERT_TRUE(session.BindInput("last", *Buffer::MakeShared(DType::kFloat32, {4, 16})).ok());
+  const Status status = session.MeasurePlacement({Numbers(0), Numbers(0)}, {}).status();
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(status.ToString().find("buffers are bound: unbind them first"), std::string::npos) << status.ToString();
+  ASSERT_TRUE(session.BindInput("last", Buffer()).ok());
+  EXPECT_TRUE(session.MeasurePlacement({Numbers(0), Numbers(0)}, {}).ok());
+}
+
+TEST_P(DeviceMemoryTest, SharedMemoryNeedsADescriptor) {
+  const Buffer whole = *Buffer::MakeShared(DType::kUint8, {4096});
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{3, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const StatusCode imported = Buffer::Import(whole.shared(), DType::kUint8, {4096}).status().code(),
+                   made = Buffer::MakeShared(DType::kUint8, {4096}).status().code();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(imported, StatusCode::kResourceExhausted);
+  EXPECT_EQ(made, StatusCode::kResourceExhausted);
 }
 
 TEST_P(DeviceMemoryTest, SharedMemoryThatIsNoneIsRefused) {

@@ -29,9 +29,9 @@ class DEPUTY_API Buffer {
   // On memory that is there, whose elements are dense: the CPU uses it in place, and so do delegates whose device can
   // (deputy.memory, import), in worker processes too. The descriptor is duplicated. Other owners see what a run writes
   // when it has ended. No run waits for them, and they are trusted not to write what a run reads meanwhile.
-  // kInvalidArgument for a descriptor of something else than memory of memfd_create, memory that is not sealed with
-  // F_SEAL_SHRINK (a process would end when it touches what another one cut off), cannot be written or is too small,
-  // and an offset that is no multiple of 64.
+  // kResourceExhausted without a descriptor or memory, kInvalidArgument for a descriptor of something else than memory
+  // of memfd_create, memory that is not sealed with F_SEAL_SHRINK (a process would end when it touches what another one
+  // cut off), cannot be written or is too small, and an offset that is no multiple of 64.
   static Result<Buffer> Import(const SharedMemory& memory, DType dtype, const Shape& shape);
   // On new memory of zeros that can be imported by others.
   static Result<Buffer> MakeShared(DType dtype, const Shape& shape);

@@ -205,7 +205,8 @@ class DEPUTY_API Session {
 
   // Searches for the fastest placement with these inputs by running candidates, regardless of what is known about the
   // model. Later plans for these shapes follow the result, in this and in other processes. kFailedPrecondition under
-  // other policies than `measured`, and for a model whose inputs and outputs are not all tensors.
+  // other policies than `measured`, for a model whose inputs and outputs are not all tensors, and while buffers are
+  // bound.
   Result<MeasureReport> MeasurePlacement(const std::vector<Tensor>& inputs, const MeasureOptions& options);
 
   // Of the current plan; fails while there is none (symbolic inputs before the first Predict or Resize).

@@ -1,8 +1,14 @@
 #include "plugin/proxy/device_memory_proxy.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "base/file.hpp"
 
 namespace deputy::host {
 namespace {
@@ -11,6 +17,12 @@ constexpr uint64_t kHostAlignment = 64;
 
 deputy_copy_side BufferSide(uint64_t handle) { return {sizeof(deputy_copy_side), 0, nullptr, handle, 0}; }
 deputy_copy_side HostSide(const void* data) { return {sizeof(deputy_copy_side), 0, const_cast<void*>(data), 0, 0}; }
+
+bool AreOneFile(int a, int b) {
+  struct stat of_a {
+  }, of_b{};
+  return fstat(a, &of_a) == 0 && fstat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
 
 }  // namespace
 
@@ -23,7 +35,13 @@ Result<uint64_t> DeviceMemoryProxy::Allocate(size_t bytes, size_t alignment) {
   uint64_t handle = 0;
   DEPUTY_RETURN_IF_ERROR(opened_->Call(
       "allocate", nullptr, [&] { return opened_->memory()->allocate(opened_->instance(), &request, &handle); }));
-  if (handle == 0) return opened_->Fault("allocate", "it succeeded without a buffer");
+  return Named("allocate", handle);
+}
+
+Result<uint64_t> DeviceMemoryProxy::Named(const char* function, uint64_t handle) const {
+  if (handle == 0) return opened_->Fault(function, "it succeeded without a buffer");
+  if (!opened_->buffer_names().Add(handle))
+    return opened_->Fault(function, fmt::format("it gave a buffer the name {} of one that is not released", handle));
   return handle;
 }
 
@@ -31,20 +49,29 @@ Result<uint64_t> DeviceMemoryProxy::Import(const MemoryFilePart& part) {
   const deputy_ext_memory& table = *opened_->memory();
   if (table.import == nullptr || (table.imports & (1u << DEPUTY_MEMORY_HANDLE_MEMFD)) == 0)
     return DeviceMemory::Import(part);
+  // The application's own stays open regardless of what the plugin does with this one.
+  Descriptor lent(fcntl(part.file, F_DUPFD_CLOEXEC, 0));
+  if (lent.get() < 0) return Error(StatusCode::kResourceExhausted, "no descriptor: {}", std::strerror(errno));
   deputy_shared_buffer buffer{};
   buffer.struct_size = sizeof buffer;
   buffer.kind = DEPUTY_MEMORY_HANDLE_MEMFD;
-  buffer.handle = part.file;
+  buffer.handle = lent.get();
   buffer.offset = part.offset;
   buffer.byte_size = part.bytes;
   uint64_t handle = 0;
-  DEPUTY_RETURN_IF_ERROR(
-      opened_->Call("import", nullptr, [&] { return table.import(opened_->instance(), &buffer, &handle); }));
-  if (handle == 0) return opened_->Fault("import", "it succeeded without a buffer");
-  return handle;
+  const Status status =
+      opened_->Call("import", nullptr, [&] { return table.import(opened_->instance(), &buffer, &handle); });
+  if (!AreOneFile(lent.get(), part.file)) {
+    (void)lent.Release();  // the number may be that of another file by now
+    return opened_->Fault("import", "it closed the descriptor of the memory, which is the host's");
+  }
+  DEPUTY_RETURN_IF_ERROR(status);
+  return Named("import", handle);
 }
 
 void DeviceMemoryProxy::Release(uint64_t handle) {
+  // Before it may be given again.
+  opened_->buffer_names().Remove(handle);
   opened_->CallVoid("release", [&] { opened_->memory()->release(opened_->instance(), handle); });
 }
 

@@ -26,6 +26,8 @@ class DeviceMemoryProxy final : public DeviceMemory {
   Status CopyOut(uint64_t handle, void* to, size_t bytes) override;
 
  private:
+  // The name of a new buffer, if it is one.
+  Result<uint64_t> Named(const char* function, uint64_t handle) const;
   Status Copy(const deputy_copy_side& from, const deputy_copy_side& to, size_t bytes);
 
   const std::shared_ptr<const OpenedDelegate> opened_;

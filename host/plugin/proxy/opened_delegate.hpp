@@ -20,6 +20,7 @@
 #include "plugin/checks/process_keeper.hpp"
 #include "plugin/discovery/loaded_plugin.hpp"
 #include "plugin/discovery/table_check.hpp"
+#include "plugin/proxy/buffer_names.hpp"
 #include "plugin/proxy/graph_handle.hpp"
 #include "plugin/proxy/host_services.hpp"
 #include "plugin/proxy/run_queue.hpp"
@@ -79,6 +80,7 @@ class OpenedDelegate {
   RunQueue* run_queue() const { return run_queue_.get(); }                 // null: its queues have no limits
   uint64_t domain() const { return domain_; }                              // of its buffers
   std::atomic<uint64_t>& device_losses() const { return device_losses_; }  // DeviceMemory::losses
+  BufferNames& buffer_names() const { return buffer_names_; }
 
   // Calls a function of the plugin that returns a status. Its failure comes back with the place: the plugin, the
   // function, and the node where the plugin names one (found in `graph`, which may be null).
@@ -192,6 +194,7 @@ class OpenedDelegate {
   std::unique_ptr<RunQueue> run_queue_;
   const uint64_t domain_;
   mutable std::atomic<uint64_t> device_losses_{0};
+  mutable BufferNames buffer_names_;
   std::string device_, driver_;
   bool is_accelerator_, compile_only_;
   int32_t priority_;

@@ -159,15 +159,27 @@ class RunBuffers {
       Outcome outcome = of_.Allocate(wish.byte_size, wish.alignment, &buffer.handle);
       return outcome.ok() ? of_.Write(buffer.handle, 0, bytes) : outcome;
     }
-    buffer.file = std::make_unique<MemoryFile>(static_cast<size_t>(wish.byte_size));
+    buffer.size = static_cast<size_t>(wish.byte_size);
+    buffer.file = std::make_unique<MemoryFile>(buffer.size + 2 * kMargin);
     if (!buffer.file->is_open()) return {DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "no memory for the test"};
-    std::copy(bytes.begin(), bytes.end(), buffer.file->data());
-    return of_.Import(DEPUTY_MEMORY_HANDLE_MEMFD, buffer.file->file(), 0, wish.byte_size, &buffer.handle);
+    std::fill_n(buffer.file->data(), buffer.size + 2 * kMargin, kBeside);
+    std::copy(bytes.begin(), bytes.end(), buffer.file->data() + kMargin);
+    return of_.Import(DEPUTY_MEMORY_HANDLE_MEMFD, buffer.file->file(), kMargin, wish.byte_size, &buffer.handle);
   }
   Outcome Read(size_t i, Bytes* bytes) {
     if (!imports_) return of_.Read(all_[i].handle, 0, bytes);
-    std::copy_n(all_[i].file->data(), bytes->size(), bytes->begin());
+    std::copy_n(all_[i].file->data() + kMargin, bytes->size(), bytes->begin());
     return {};
+  }
+  // Whether a run has left all bytes beside imported memory alone.
+  bool MarginsAreIntact() const {
+    const auto is_beside = [](uint8_t byte) { return byte == kBeside; };
+    return std::all_of(all_.begin(), all_.end(), [&](const Buffer& buffer) {
+      if (buffer.handle == 0 || buffer.file == nullptr) return true;
+      const uint8_t* const data = buffer.file->data();
+      return std::all_of(data, data + kMargin, is_beside) &&
+             std::all_of(data + kMargin + buffer.size, data + 2 * kMargin + buffer.size, is_beside);
+    });
   }
   uint64_t handle(size_t i) const { return all_[i].handle; }
   // A run that has not ended uses them.
@@ -179,8 +191,11 @@ class RunBuffers {
   }
 
  private:
+  static constexpr size_t kMargin = 4096;
+  static constexpr uint8_t kBeside = 0x5a;
   struct Buffer {
     uint64_t handle = 0;
+    size_t size = 0;
     std::unique_ptr<MemoryFile> file;
   };
   DeviceBuffers& of_;
@@ -246,6 +261,7 @@ std::string RunInBuffers(const TestRun& run, Compiled& compiled, DeviceBuffers& 
     if (!held.Read(i, &now).ok() || now != reference::Encode(shown.ValueOf(compiled.claim.inputs[i])))
       return "the run changed input " + std::to_string(i) + " on the device";
   }
+  if (!held.MarginsAreIntact()) return "the run changed bytes beside memory that was imported";
   if (submissions.has()) submissions.Destroy(one);
   return FaultOfValues(shown, compiled.claim, results, run.settings().computes_in);
 }
@@ -309,8 +325,12 @@ void CheckImports(TestRun& run) {
       Bytes bytes = PatternOf(size, static_cast<uint8_t>(size + offset));
       std::copy(bytes.begin(), bytes.end(), memory.data() + offset);
       uint64_t handle = 0;
+      const std::pair<int, int> before = memory.FlagsAndSeals();
       Outcome outcome = buffers->Import(DEPUTY_MEMORY_HANDLE_MEMFD, memory.file(), offset, size, &handle);
-      if (outcome.code == DEPUTY_NOT_SUPPORTED) continue;  // a host uses its own memory
+      if (memory.FlagsAndSeals() != before)
+        return run.Failed("", "import closes the descriptor of the memory, or changes its flags or seals: " + about);
+      if (outcome.code == DEPUTY_NOT_SUPPORTED || outcome.code == DEPUTY_OUT_OF_MEMORY)
+        continue;  // a host uses its own
       if (!outcome.ok()) return run.Failed("", "import fails for " + about + ": " + outcome.ToString());
       ++imported;
       memory.Close();
@@ -341,6 +361,8 @@ void CheckImports(TestRun& run) {
     }
   }
   if (imported == 0) return run.Skipped("it supports none of the test's memory");
+  if (const std::string left = LeftOfMemoryFiles(); !left.empty())
+    return run.Failed("", "the delegate has " + left + " of imported memory after its release");
   // What is no memory of the declared kinds.
   int ends[2] = {-1, -1};
   if (pipe(ends) != 0) return run.Skipped("there is no pipe");

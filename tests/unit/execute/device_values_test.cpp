@@ -425,6 +425,31 @@ TEST_F(DeviceValuesTest, WhatTheHostHasInImportedMemoryIsNotCopied) {
   EXPECT_EQ(Copies().count, 0u);
 }
 
+TEST_F(DeviceValuesTest, TheFirstRunInImportedMemoryIsVerifiedToo) {
+  summand_ = "x";
+  CpuFallback fallback(MakeCpuDelegate(std::make_shared<ThreadPool>(1)));
+  RunHandling handling;
+  handling.first_run = true;
+  ASSERT_TRUE(Prepare(&fallback, handling).ok());
+  ExpectRight();
+  EXPECT_EQ(fallback.verifications, 2);
+  for (const Step& step : plan_->steps)
+    if (step.health != nullptr) step.health->SetVerified();
+  ExpectRight();
+  EXPECT_EQ(fallback.verifications, 2);
+  memory_->to_import = out_.data();
+  auto made = DeviceBuffer::Import(memory_, {-1, 0, out_.size() * sizeof(float)}, out_.data(), 64);
+  const auto buffer = std::make_shared<DeviceBuffer>(std::move(made).value());
+  ASSERT_TRUE(execution_->BindBuffer(y_, false, buffer));
+  for (int run = 0; run < 2; ++run) ExpectRight();
+  EXPECT_EQ(fallback.verifications, 3) << "that of the partition with y";
+  // Another buffer is no other kind of memory.
+  EXPECT_FALSE(execution_->BindBuffer(y_, false, nullptr));
+  ASSERT_TRUE(execution_->BindBuffer(y_, false, buffer));
+  ExpectRight();
+  EXPECT_EQ(fallback.verifications, 3);
+}
+
 TEST_F(DeviceValuesTest, ABufferThatIsTooSmallOrOfAnotherMemoryIsNotUsed) {
   ASSERT_TRUE(Prepare().ok());
   const auto small = std::make_shared<DeviceBuffer>(std::move(DeviceBuffer::Make(memory_, 20, 64)).value());

@@ -1,8 +1,11 @@
 // The checked proxy around memory of the device: wishes, buffers, copies.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
 
+#include "base/memory_file.hpp"
 #include "unit/plugin/able_delegate.hpp"
 
 namespace deputy::host {
@@ -111,9 +114,11 @@ TEST_F(DeviceMemoryOfAPlugin, AFailedAllocationHasNoBuffer) {
 }
 
 TEST_F(DeviceMemoryOfAPlugin, MemoryOfOthersIsImportedByItsDescriptor) {
-  actor_.import = [](const deputy_shared_buffer& buffer, uint64_t& handle) -> deputy_status* {
+  const Descriptor file = *SealedMemory(8192);
+  actor_.import = [&](const deputy_shared_buffer& buffer, uint64_t& handle) -> deputy_status* {
     EXPECT_EQ(buffer.kind, deputy_memory_handle_kind{DEPUTY_MEMORY_HANDLE_MEMFD});
-    EXPECT_EQ(buffer.handle, 17);
+    EXPECT_EQ(*SharedMemorySize(static_cast<int>(buffer.handle)), 8192u);
+    EXPECT_NE(buffer.handle, file.get()) << "a duplicate";
     EXPECT_EQ(buffer.offset, 4096u);
     EXPECT_EQ(buffer.byte_size, 100u);
     EXPECT_EQ(buffer.driver.size, 0u);
@@ -123,7 +128,7 @@ TEST_F(DeviceMemoryOfAPlugin, MemoryOfOthersIsImportedByItsDescriptor) {
   };
   const float host = 0;
   {
-    const Result<DeviceBuffer> made = DeviceBuffer::Import(Memory(), {17, 4096, 100}, &host, 64);
+    const Result<DeviceBuffer> made = DeviceBuffer::Import(Memory(), {file.get(), 4096, 100}, &host, 64);
     ASSERT_TRUE(made.ok()) << made.status().ToString();
     EXPECT_EQ(made->handle(), 6u);
     EXPECT_EQ(made->size(), 100u);
@@ -133,12 +138,39 @@ TEST_F(DeviceMemoryOfAPlugin, MemoryOfOthersIsImportedByItsDescriptor) {
 }
 
 TEST_F(DeviceMemoryOfAPlugin, AnImportThatIsNoneHasNoBuffer) {
+  const Descriptor file = *SealedMemory(100);
   actor_.import = [](const deputy_shared_buffer&, uint64_t&) -> deputy_status* { return nullptr; };
-  EXPECT_EQ(Memory()->Import({17, 0, 100}).status().code(), StatusCode::kPlugin);
+  EXPECT_EQ(Memory()->Import({file.get(), 0, 100}).status().code(), StatusCode::kPlugin);
   EXPECT_TRUE(Logged("it succeeded without a buffer"));
   actor_.import = [&](const deputy_shared_buffer&, uint64_t&) { return actor_.Fail(DEPUTY_NOT_SUPPORTED, "far away"); };
-  EXPECT_EQ(Memory()->Import({17, 0, 100}).status().code(), StatusCode::kNotSupported);
+  EXPECT_EQ(Memory()->Import({file.get(), 0, 100}).status().code(), StatusCode::kNotSupported);
   EXPECT_TRUE(actor_.released_buffers.empty());
+}
+
+TEST_F(DeviceMemoryOfAPlugin, ANameOfABufferThatIsNotReleasedIsNoneOfAnother) {
+  actor_.allocate = [](const deputy_buffer_request&, uint64_t& handle) -> deputy_status* {
+    return handle = 5, nullptr;
+  };
+  actor_.import = [](const deputy_shared_buffer&, uint64_t& handle) -> deputy_status* { return handle = 5, nullptr; };
+  const Descriptor file = *SealedMemory(100);
+  EXPECT_EQ(*Memory()->Allocate(100, 64), 5u);
+  EXPECT_EQ(Memory()->Allocate(100, 64).status().code(), StatusCode::kPlugin);
+  EXPECT_EQ(Memory()->Import({file.get(), 0, 100}).status().code(), StatusCode::kPlugin);
+  EXPECT_TRUE(Logged("it gave a buffer the name 5 of one that is not released"));
+  EXPECT_TRUE(actor_.released_buffers.empty());
+  Memory()->Release(5);
+  EXPECT_EQ(*Memory()->Import({file.get(), 0, 100}), 5u);
+}
+
+TEST_F(DeviceMemoryOfAPlugin, ItCannotCloseTheDescriptorOfTheApplication) {
+  actor_.import = [](const deputy_shared_buffer& buffer, uint64_t& handle) -> deputy_status* {
+    close(static_cast<int>(buffer.handle));
+    return handle = 8, nullptr;
+  };
+  const Descriptor file = *SealedMemory(100);
+  EXPECT_EQ(Memory()->Import({file.get(), 0, 100}).status().code(), StatusCode::kPlugin);
+  EXPECT_TRUE(Logged("it closed the descriptor of the memory"));
+  EXPECT_NE(fcntl(file.get(), F_GETFD), -1);
 }
 
 TEST_F(DeviceMemoryOfAPlugin, KindsThatAreNotDeclaredAreNotImported) {

@@ -159,8 +159,10 @@ class DelegateBase {
   virtual Result<uint64_t> AllocateBuffer(const BufferRequest&) {
     return Status(Code::kNotSupported, "no memory of a device");
   }
-  // With kImports: a name for memory that is there, which the device uses in place and others see at once. No part of
-  // it is the device's after ReleaseBuffer. kNotSupported: the device cannot reach it. [any-thread]
+  // With kImports: a name for memory that is there, which the device uses in place and others see at once; it changes
+  // nothing beside these bytes, and neither seals nor flags of the descriptor. No mapping and no descriptor of it is
+  // left after ReleaseBuffer. A worker process cannot write to files: there it is mapped. kNotSupported: the device
+  // cannot reach it. [any-thread]
   virtual Result<uint64_t> ImportBuffer(const SharedMemory&) {
     return Status(Code::kNotSupported, "the device imports no memory");
   }

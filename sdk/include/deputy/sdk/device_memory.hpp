@@ -21,7 +21,7 @@ struct BufferRequest {
 
 // Memory of memfd_create that others have as well, sealed against becoming smaller.
 struct SharedMemory {
-  int descriptor = -1;  // the host's: duplicated, or mapped, by a delegate that keeps it
+  int descriptor = -1;  // the host's, of the call: a delegate maps it, or keeps a duplicate
   uint64_t offset = 0, byte_size = 0;
 };
 

@@ -85,8 +85,9 @@ typedef struct deputy_ext_memory {
    * [any-thread] */
   deputy_status *(*allocate)(deputy_instance *instance, const deputy_buffer_request *request, uint64_t *handle);
   /* Gives a buffer of another owner a name here, without a copy; freed with release as well. What the plugin keeps of
-   * `buffer` it duplicates. NOT_SUPPORTED: the device cannot reach this one, and the host copies. NULL: none can.
-   * [any-thread] [optional] */
+   * `buffer` it duplicates or maps, without a change of its descriptor's flags and seals, until release. Bytes beside
+   * the buffer are not its. Memory of a worker process is mapped: its sandbox lets it write to no file. NOT_SUPPORTED:
+   * the device cannot reach this one, and the host copies. NULL: none can. [any-thread] [optional] */
   deputy_status *(*import)(deputy_instance *instance, const deputy_shared_buffer *buffer, uint64_t *handle);
   /* The reverse of import: fills *out with a handle of this kind, which the host owns and closes. The memory lives
    * until the buffer and all that was imported from it are released. NULL, or NOT_SUPPORTED: the host copies.
