@@ -170,6 +170,12 @@ class Functions(Files):
         data = self.model([node("f", ["x"], ["y"], "call", "own")], "y", self.function("one", "Neg"))
         self.check(deputy("run", self.file("call.onnx", data)), 3, "node 'call' (f)", "without an overload", "'one'")
 
+    def test_CallsOfOneNameBesideThatNameWithNumbersEnd(self):
+        names = [f"a_{number}" for number in range(2, 40)] + ["a"] * 20
+        calls = [node("f", ["x"], [f"y{index}"], name, "own") for index, name in enumerate(names)]
+        data = self.model(calls, [f"y{index}" for index in range(len(names))], self.function("", "Neg"))
+        self.check(deputy("inspect", self.file("names.onnx", data)), 0)
+
     def test_AFunctionOfTheNameOfAnOperatorHasNoEffectWithAWarning(self):
         data = self.model([node("Abs", ["x"], ["y"], "abs")], "y", self.function("", "Neg", "Abs", ""))
         self.check(deputy("test-case", self.case(data, [(1, -2)], [(1, 2)])), 0, "1 passed",

@@ -435,9 +435,12 @@ std::string ModelReader::PrefixOfCall(const Frame& caller, const pb::NodeProto& 
   std::string prefix = caller.prefix.size() > kLongestPrefix ? std::string("...") : caller.prefix;
   prefix += (call.name().empty() ? call.op_type() : call.name()).substr(0, kLongestPart);
   std::string unique = prefix;
-  for (size_t i = 2; !prefixes_.insert(unique).second; ++i) {
-    // For many calls of one name, counting from 2 each time would take quadratic time.
-    unique = prefix + "_" + std::to_string(i < 8 ? i : prefixes_.size());
+  // For many calls of one name, counting from 2 each time would take quadratic time.
+  if (!prefixes_.insert(unique).second) {
+    size_t& last = last_numbers_.try_emplace(prefix, 1).first->second;
+    do {
+      unique = prefix + "_" + std::to_string(++last);
+    } while (!prefixes_.insert(unique).second);
   }
   return unique + "/";
 }

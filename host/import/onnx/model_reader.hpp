@@ -79,6 +79,7 @@ class ModelReader {
   std::map<std::pair<OpKind, int32_t>, Primitive> plain_;
   std::unordered_map<std::string, std::shared_ptr<const std::string>> sources_;
   std::unordered_set<std::string> prefixes_;
+  std::unordered_map<std::string, size_t> last_numbers_;  // per prefix that several calls have
   std::unordered_set<std::string> replaced_;  // outputs of nodes that are read as others, whose types do not count
   std::vector<std::string> notes_;
   size_t steps_ = 0;           // nodes and calls; those in functions once per call
