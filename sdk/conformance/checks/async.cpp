@@ -45,6 +45,27 @@ SubmittedCase OpenSubmittedCase(TestRun& run, const Cases& cases) {
   return made;
 }
 
+// Contexts of one executable, each with values of its own to run.
+struct Lanes {
+  std::deque<Case> turned;
+  std::vector<std::unique_ptr<Context>> contexts;
+  std::vector<std::unique_ptr<CaseGraph>> shown;
+};
+// Nothing after a failure has been recorded.
+std::optional<Lanes> MakeLanes(TestRun& run, const Compiled& compiled, size_t count) {
+  Lanes made;
+  for (size_t i = 0; i < count; ++i) {
+    std::string why_not;
+    made.contexts.push_back(compiled.executable->CreateContext(&why_not));
+    if (made.contexts.back() == nullptr) {
+      run.Failed("", "no further context: " + why_not);
+      return std::nullopt;
+    }
+    made.shown.push_back(std::make_unique<CaseGraph>(made.turned.emplace_back(Turned(*compiled.tested, i))));
+  }
+  return made;
+}
+
 // A run that never ends holds its buffers: the process ends without them.
 std::string NeverEnded(std::unique_ptr<Submission>& one, const std::string& after) {
   (void)one.release();
@@ -119,21 +140,13 @@ void CheckOverlap(TestRun& run, const Cases& cases) {
   const auto [opened, submissions, compiled] = OpenSubmittedCase(run, cases);
   if (!compiled) return;
   const size_t most = std::min<size_t>(kMostInFlight, submissions->Limits().most_runs_in_flight);
-  std::vector<Case> turned;
-  for (size_t i = 0; i < most; ++i) turned.push_back(Turned(*compiled->tested, i));
-  std::vector<std::unique_ptr<Context>> contexts;
-  std::vector<std::unique_ptr<CaseGraph>> shown;
-  for (size_t i = 0; i < most; ++i) {
-    std::string why_not;
-    contexts.push_back(compiled->executable->CreateContext(&why_not));
-    if (contexts.back() == nullptr) return run.Failed("", "no further context: " + why_not);
-    shown.push_back(std::make_unique<CaseGraph>(turned[i]));
-  }
+  const std::optional<Lanes> lanes = MakeLanes(run, *compiled, most);
+  if (!lanes) return;
   size_t runs = 0, ended_in_submit = 0;
   for (int round = 0; round < kRounds; ++round) {
     std::vector<std::unique_ptr<Submission>> in_flight;
     for (size_t i = 0; i < most; ++i) {
-      in_flight.push_back(std::make_unique<Submission>(*shown[i], compiled->claim, *contexts[i]));
+      in_flight.push_back(std::make_unique<Submission>(*lanes->shown[i], compiled->claim, *lanes->contexts[i]));
       const Outcome outcome = submissions->Submit(*in_flight.back());
       if (outcome.ok()) continue;
       in_flight.pop_back();
@@ -166,16 +179,8 @@ void CheckThreads(TestRun& run, const Cases& cases) {
   if (!compiled) return;
   if ((AllowedConcurrency(*opened.instance) & DEPUTY_CONCURRENT_CONTEXTS) == 0)
     return run.Skipped("the delegate lets no two contexts of an executable be called at once");
-  std::vector<Case> turned;
-  for (size_t i = 0; i < kThreads; ++i) turned.push_back(Turned(*compiled->tested, i));
-  std::vector<std::unique_ptr<Context>> contexts;
-  std::vector<std::unique_ptr<CaseGraph>> shown;
-  for (size_t i = 0; i < kThreads; ++i) {
-    std::string why_not;
-    contexts.push_back(compiled->executable->CreateContext(&why_not));
-    if (contexts.back() == nullptr) return run.Failed("", "no further context: " + why_not);
-    shown.push_back(std::make_unique<CaseGraph>(turned[i]));
-  }
+  const std::optional<Lanes> lanes = MakeLanes(run, *compiled, kThreads);
+  if (!lanes) return;
   std::mutex mutex;
   std::string first_wrong;
   std::atomic<size_t> ready{0};
@@ -186,7 +191,7 @@ void CheckThreads(TestRun& run, const Cases& cases) {
       ++ready;
       while (ready < kThreads && !ends) std::this_thread::yield();
       for (int turn = 0; turn < kRuns && !ends; ++turn) {
-        auto one = std::make_unique<Submission>(*shown[i], claim, *contexts[i]);
+        auto one = std::make_unique<Submission>(*lanes->shown[i], claim, *lanes->contexts[i]);
         const Outcome outcome = runs.Submit(*one);
         std::string wrong = outcome.ok() ? FaultOfEnd(run, runs, one, "submit, beside other threads")
                                          : "submit fails: " + outcome.ToString();
@@ -338,6 +343,7 @@ void CheckQueues(TestRun& run, const Cases& cases) {
       int64_t (*deadline_ns)(uint32_t i);
     };
     constexpr int64_t kSoon = 1'000'000;
+    constexpr uint32_t kCounts = 63;  // from 2 runs on
     const Pattern patterns[] = {{[](uint32_t i, uint32_t count) { return static_cast<int32_t>(count - i) / 4; },
                                  [](uint32_t i) { return i % 3 == 0 ? 0 : i * kSoon; }},
                                 {[](uint32_t, uint32_t) { return 0; }, [](uint32_t) { return int64_t{0}; }},
@@ -345,9 +351,9 @@ void CheckQueues(TestRun& run, const Cases& cases) {
                                 {[](uint32_t i, uint32_t) { return i == 0 ? INT32_MAX : INT32_MIN; },
                                  [](uint32_t i) { return -kSoon * (i + 1); }},
                                 {[](uint32_t, uint32_t) { return -7; }, [](uint32_t i) { return i == 0 ? kSoon : 0; }}};
-    for (uint32_t call = 0; call < 63 * std::size(patterns); ++call) {
-      const uint32_t count = 2 + call % 63;
-      const Pattern& pattern = patterns[call / 63];
+    for (uint32_t call = 0; call < kCounts * std::size(patterns); ++call) {
+      const uint32_t count = 2 + call % kCounts;
+      const Pattern& pattern = patterns[call / kCounts];
       std::vector<deputy_ready_run> ready(count);
       std::vector<const deputy_ready_run*> shown;
       const uint64_t now_ns = plugin->host().ClockNs();
