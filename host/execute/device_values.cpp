@@ -141,10 +141,8 @@ bool Execution::DeviceValues::Bind(ValueId value, bool is_input, const std::shar
     is_bound = is_bound || fits;
     if (fits ? copy.bound == buffer : copy.bound == nullptr) continue;
     has_changed = true;
-    CountImports(copy, -1);
     if (written_[value] == &copy) written_[value] = nullptr;
     copy.bound = fits ? buffer : nullptr;
-    CountImports(copy, 1);
     copy.buffer = nullptr;
     copy.current = false;
     if (fits) copy.shown.handle = buffer->handle();
@@ -153,11 +151,6 @@ bool Execution::DeviceValues::Bind(ValueId value, bool is_input, const std::shar
   }
   if (has_changed) FindHostReaders();
   return is_bound;
-}
-
-void Execution::DeviceValues::CountImports(const DeviceCopy& copy, int change) {
-  if (copy.bound == nullptr || copy.bound->host() == nullptr) return;
-  for (const Use& use : copy.uses) steps_[use.step].imports += static_cast<size_t>(change);
 }
 
 std::optional<DevicePlace> Execution::DeviceValues::PlaceOf(ValueId value, bool is_input) const {

@@ -47,7 +47,14 @@ class Execution::DeviceValues {
   std::span<deputy_tensor* const> outputs(const BoundStep& step) const { return steps_[step.index].outputs; }
 
   // Whether the delegate of the step gets memory that it has imported.
-  bool HasImports(const BoundStep& step) const { return steps_[step.index].imports != 0; }
+  bool HasImports(const BoundStep& step) const {
+    const DeviceStep& bound = steps_[step.index];
+    const auto is_imported = [](const DeviceCopy* copy) {
+      return copy->bound != nullptr && copy->bound->host() != nullptr;
+    };
+    return std::any_of(bound.reads.begin(), bound.reads.end(), is_imported) ||
+           std::any_of(bound.writes.begin(), bound.writes.end(), is_imported);
+  }
 
   // Before the delegate runs the step: its inputs to where it wants them. After its success: its outputs to the host,
   // where a reader needs them there.
@@ -132,7 +139,6 @@ class Execution::DeviceValues {
     std::vector<deputy_tensor*> outputs;
     std::vector<DeviceCopy*> reads, writes;
     Domain* domain = nullptr;
-    size_t imports = 0;  // of what it reads and writes
     CopyCounts copies;
 
     void Count(const deputy_tensor& copied) {
@@ -149,7 +155,6 @@ class Execution::DeviceValues {
   // Shows its steps the copy on the device, or that of the host.
   void Place(DeviceCopy& copy, bool on_device);
   bool Allocate(DeviceCopy& copy);
-  void CountImports(const DeviceCopy& copy, int change);
   void FindHostReaders();
   void ForgetCopies();
   void Restore(Domain& domain);

@@ -151,7 +151,9 @@ bool Buffer::is_on_device() const { return state_ != nullptr && state_->device !
 
 namespace {
 
-Status EmptyBuffer() { return Error(StatusCode::kInvalidArgument, "the buffer is empty: a session makes it"); }
+Status EmptyBuffer() {
+  return Error(StatusCode::kInvalidArgument, "the buffer is empty: a session, Import or MakeShared makes one");
+}
 Status BufferInUse() { return Error(StatusCode::kFailedPrecondition, "a run or another copy uses the buffer"); }
 
 }  // namespace
