@@ -9,6 +9,7 @@
 #include "deputy/abi/ext/device_control.h"
 #include "deputy/abi/ext/devices.h"
 #include "deputy/abi/ext/draft/memory.h"
+#include "deputy/abi/ext/draft/scheduling.h"
 #include "deputy/abi/ext/estimate.h"
 #include "deputy/abi/ext/operators.h"
 #include "deputy/abi/ext/options.h"
@@ -71,6 +72,23 @@ void Pass(Wire& wire, deputy_copy_side& side) {
   wire.Handle(side.data);  // a place, as deputy_tensor.data
   wire.Number(side.handle);
   wire.Number(side.offset);
+}
+
+template <class Wire>
+void Pass(Wire& wire, deputy_queue_limits& limits) {
+  wire.Head(limits);
+  for (uint32_t* number : {&limits.queue_count, &limits.most_runs_in_flight, &limits.most_runs_per_context})
+    wire.Number(*number);
+  wire.Str(limits.exclusive_group);
+}
+
+template <class Wire>
+void Pass(Wire& wire, deputy_ready_run& run) {
+  wire.Head(run);
+  wire.Number(run.priority);
+  wire.Handle(run.context);  // a token
+  wire.Number(run.ready_since_ns);
+  wire.Number(run.deadline_ns);
 }
 
 template <class Wire, class Tensors>

@@ -45,15 +45,10 @@ CallResult RemoteCall::Lost(Transfer transfer) {
   }
 }
 
-CallResult RemoteCall::Transact(const std::vector<uint64_t>& words, WireFrame& frame) {
+CallResult RemoteCall::SendWords(const std::vector<uint64_t>& words) {
   if (channel_ == nullptr && link_.has_ended()) return CallResult::Failure(DEPUTY_DEVICE_LOST, link_.HowLost(limit_));
   if (channel_ == nullptr)
     return CallResult::Failure(DEPUTY_OUT_OF_MEMORY, "there is no descriptor or memory for a call to a worker process");
-  const auto look = [this] {
-    if (scope_.control->cancelled(scope_.control->self) != 0) channel_->cancelled().store(1, std::memory_order_relaxed);
-  };
-  const FunctionRef<void()> looking(look);
-  if (scope_.control != nullptr && DEPUTY_HAS_FN(scope_.control, deputy_control, cancelled)) limit_.LookWith(looking);
   const Transfer sent = channel_->Call(function_, words, descriptors_, limit_);
   if (sent == Transfer::kTooLarge) {
     sound_ = false;
@@ -61,11 +56,32 @@ CallResult RemoteCall::Transact(const std::vector<uint64_t>& words, WireFrame& f
   }
   if (sent == Transfer::kInvalid) return Invalid("a message outside of a call");
   if (sent != Transfer::kDone) return Lost(sent);
+  in_progress_ = true;
+  return {};
+}
+
+CallResult RemoteCall::Transact(const std::vector<uint64_t>& words, WireFrame& frame) {
+  const auto look = [this] {
+    if (scope_.control->cancelled(scope_.control->self) != 0) channel_->cancelled().store(1, std::memory_order_relaxed);
+  };
+  const FunctionRef<void()> looking(look);
+  if (scope_.control != nullptr && DEPUTY_HAS_FN(scope_.control, deputy_control, cancelled)) limit_.LookWith(looking);
+  if (CallResult failure = SendWords(words); failure.failed) return failure;
+  bool returned = false;
+  return Serve(frame, {}, returned);
+}
+
+CallResult RemoteCall::Serve(WireFrame& frame, const CallPause& pause, bool& returned) {
   while (true) {
     limit_.Look();  // also where there is always another message
-    const Transfer got = channel_->Receive(frame, limit_);
+    const Transfer got = channel_->Receive(frame, limit_, pause);
+    returned = got != Transfer::kPending;
+    if (!returned) return {};
     if (got != Transfer::kDone) return Lost(got);
-    if (frame.kind == FrameKind::kReturn && frame.function == function_) return {};
+    if (frame.kind == FrameKind::kReturn && frame.function == function_) {
+      in_progress_ = false;
+      return {};
+    }
     const bool known = frame.kind == FrameKind::kNotice     ? TakeNotice(std::move(frame))
                        : frame.kind == FrameKind::kCallback ? AnswerCallback(std::move(frame))
                                                             : false;

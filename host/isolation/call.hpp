@@ -71,7 +71,7 @@ class RemoteCall {
   RemoteCall(WorkerLink& link, Function function, const CallScope& scope, CallDeadline& limit)
       : limit_(limit), link_(link), function_(function), scope_(scope), channel_(link.Acquire()) {}
   ~RemoteCall() {
-    if (channel_ != nullptr) link_.Release(std::move(channel_), sound_);
+    if (channel_ != nullptr) link_.Release(std::move(channel_), sound_ && !in_progress_);
   }
   RemoteCall(const RemoteCall&) = delete;
   RemoteCall& operator=(const RemoteCall&) = delete;
@@ -87,16 +87,30 @@ class RemoteCall {
   CallResult Make(const Args& args, std::unique_ptr<Received<Reply<Payload>>>& payload) {
     WireFrame frame;
     if (CallResult lost = Transact(Encode(args), frame); lost.failed) return Explained(std::move(lost));
-    auto reply = std::make_unique<Received<Reply<Payload>>>(std::move(frame));
-    if (!reply->valid()) return Explained(Invalid("a result that cannot be read"));
-    CallResult result = Explained(ResultOf((*reply)->outcome));
-    payload = std::move(reply);
-    return result;
+    return Take(std::move(frame), payload);
   }
   template <class Args>
   CallResult Make(const Args& args) {
     std::unique_ptr<Received<Reply<Nothing>>> none;
     return Make(args, none);
+  }
+
+  // Make() in parts, for a call with pauses. Once each, but for Await(), which answers the worker until the call has
+  // returned, with `returned`, or the pause.
+  template <class Args>
+  CallResult Send(const Args& args) {
+    return Explained(SendWords(Encode(args)));
+  }
+  CallResult Await(WireFrame& frame, const CallPause& pause, bool& returned) {
+    return Explained(Serve(frame, pause, returned));
+  }
+  template <class Payload>
+  CallResult Take(WireFrame frame, std::unique_ptr<Received<Reply<Payload>>>& payload) {
+    auto reply = std::make_unique<Received<Reply<Payload>>>(std::move(frame));
+    if (!reply->valid()) return Explained(Invalid("a result that cannot be read"));
+    CallResult result = Explained(ResultOf((*reply)->outcome));
+    payload = std::move(reply);
+    return result;
   }
 
   // The memory that the worker has asked for an output of extents unknown before the run.
@@ -111,6 +125,8 @@ class RemoteCall {
 
  private:
   CallResult Transact(const std::vector<uint64_t>& words, WireFrame& frame);
+  CallResult SendWords(const std::vector<uint64_t>& words);
+  CallResult Serve(WireFrame& frame, const CallPause& pause, bool& returned);
   static CallResult ResultOf(const Outcome& outcome);
   // A failure also says what the sandbox has refused, which may be the cause.
   CallResult Explained(CallResult result) {
@@ -137,7 +153,7 @@ class RemoteCall {
   const CallScope& scope_;
   std::unique_ptr<Channel> channel_;
   Transfer answered_ = Transfer::kDone;  // the last callback
-  bool sound_ = true;
+  bool sound_ = true, in_progress_ = false;
   std::vector<int> descriptors_;
   std::vector<Allocated> allocated_;
   std::map<deputy_value_id, Descriptor> copies_;  // of constants in no file that were asked for

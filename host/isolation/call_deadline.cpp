@@ -23,6 +23,11 @@ CallDeadline::CallDeadline(const RemotePluginOptions& options, const CallDeadlin
   if (outer != nullptr && outer->end_ < end_) *this = *outer;
 }
 
+CallDeadline::CallDeadline(const RemotePluginOptions& options, std::chrono::milliseconds most)
+    : kind_(Kind::kCall), timeout_(std::min(options.call_timeout, most)), total_(timeout_) {
+  last_end_ = end_ = Clock::now() + timeout_;
+}
+
 CallDeadline::CallDeadline(std::chrono::milliseconds timeout, const deputy_run_args& run)
     : kind_(Kind::kRun), timeout_(timeout) {
   if (timeout_.count() != 0) end_ = Clock::now() + timeout_;

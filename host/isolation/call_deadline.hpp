@@ -17,6 +17,8 @@ class CallDeadline final : public TimeLimit {
  public:
   // Of a call that is not a run: call_timeout. `outer`, which may be null, is the limit of the run that needs the call.
   explicit CallDeadline(const RemotePluginOptions& options, const CallDeadline* outer = nullptr);
+  // The same, and no longer than `most`.
+  CallDeadline(const RemotePluginOptions& options, std::chrono::milliseconds most);
   // Of a run, which may have neither a timeout (0) nor a deadline.
   CallDeadline(std::chrono::milliseconds timeout, const deputy_run_args& run);
 

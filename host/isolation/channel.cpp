@@ -96,16 +96,20 @@ Transfer Channel::TakeAnswer(WireFrame& frame, const TimeLimit& limit) {
   return TakeWords(page().answer, page().answer_words, frame.words) ? Transfer::kDone : Transfer::kInvalid;
 }
 
-Transfer Channel::Receive(WireFrame& frame, const TimeLimit& limit) {
+Transfer Channel::Receive(WireFrame& frame, const TimeLimit& limit, const CallPause& pause) {
   if (!IsRun(function_)) return TakeFrame(frame, limit);
   Bell& bell = page().answers;
   using Clock = TimeLimit::Clock;
   std::optional<Clock::time_point> first_look;
   std::chrono::nanoseconds longest = kFirstSleep;
+  const bool pauses = pause.at != Clock::time_point::max();
   while (true) {
     // Before the looks at what a ring announces.
     const uint32_t seen = bell.count();
     if (HasAnswer()) return TakeAnswer(frame, limit);
+    // After what the submission has sent.
+    if (pause.when_submitted && HasSubmitted() && !HasInput(socket())) return Transfer::kPending;
+    if (pauses && Clock::now() >= pause.at && !HasInput(socket())) return Transfer::kPending;
     const bool rung = spin_.Poll(bell, seen);
     if (HasAnswer()) return TakeAnswer(frame, limit);
     if (HasInput(socket())) return TakeFrame(frame, limit);
@@ -118,7 +122,9 @@ Transfer Channel::Receive(WireFrame& frame, const TimeLimit& limit) {
       }
     }
     if (rung) continue;
-    bell.Sleep(seen, std::clamp(limit.nap(), kFirstSleep, longest));
+    std::chrono::nanoseconds nap = std::clamp(limit.nap(), kFirstSleep, longest);
+    if (pauses) nap = std::clamp<std::chrono::nanoseconds>(pause.at - Clock::now(), std::chrono::nanoseconds(0), nap);
+    bell.Sleep(seen, nap);
     longest = std::min(2 * longest, kLongestSleep);
   }
 }

@@ -17,6 +17,12 @@
 
 namespace deputy::host {
 
+// Where a wait for a message of the worker stops without one.
+struct CallPause {
+  bool when_submitted = false;  // Channel::HasSubmitted
+  TimeLimit::Clock::time_point at = TimeLimit::Clock::time_point::max();
+};
+
 class Channel {
  public:
   // Null where there is no descriptor or no memory. `number`: no other channel of the worker has it. `theirs` are the
@@ -33,8 +39,11 @@ class Channel {
   // kInvalid: the worker has sent something before it was called.
   Transfer Call(Function function, const std::vector<uint64_t>& words, const std::vector<int>& descriptors,
                 const TimeLimit& limit);
-  // The next message of the worker for that call; kInvalid for one of another call, too.
-  Transfer Receive(WireFrame& frame, const TimeLimit& limit);
+  // The next message of the worker for that call; kInvalid for one of another call, too. kPending: the pause was
+  // before it.
+  Transfer Receive(WireFrame& frame, const TimeLimit& limit, const CallPause& pause = {});
+  // Whether the delegate has begun the run of that call, and ends it by itself.
+  bool HasSubmitted() const { return page().submitted.load(std::memory_order_acquire) == number_; }
   // Answers a callback of the call.
   Transfer Answer(Function function, const std::vector<uint64_t>& words, const std::vector<int>& descriptors,
                   const TimeLimit& limit);

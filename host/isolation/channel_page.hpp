@@ -64,6 +64,7 @@ struct ChannelPage {
   alignas(64) Bell answers;        // of the worker, and of the host's watcher when the worker has ended
   std::atomic<uint32_t> answered;  // the number of the call whose answer is in the slot
   std::atomic<uint32_t> answer_words;
+  std::atomic<uint32_t> submitted;  // the number of the last call whose run the delegate has begun, and ends by itself
   alignas(64) uint64_t call[kSlotWords];
   uint64_t answer[kSlotWords];
 };

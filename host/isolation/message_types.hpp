@@ -48,6 +48,8 @@ enum class Function : uint32_t {
   kImportBuffer,
   kReleaseBuffer,
   kCopyBytes,
+  kQueueLimits,
+  kChooseRun,
   // Not of a table: a region of the host's memory for inputs, whose descriptor comes along.
   kShareRegion,
   // Not of a table: kExecute with the tensors of the last one of the context but for their places.
@@ -82,6 +84,7 @@ enum class Function : uint32_t {
   kHello = 160,
   kNewChannel,
   kCancel,
+  kCancelSubmitted,
   kFreeRegion,
   kEnding  // of the worker: the signal that ends it
 };
@@ -131,6 +134,7 @@ constexpr FunctionLimits LimitsOf(Function function) {
     case Function::kWishOf:
     case Function::kAllocateBuffer:
     case Function::kReleaseBuffer: return {true, kSmall, kSmall};
+    case Function::kQueueLimits: return {true, kSmall, kTexts};
     case Function::kImportBuffer:
     case Function::kCopyBytes: return {true, {1, kSmall.words}, kSmall};
     case Function::kOpen:
@@ -138,7 +142,8 @@ constexpr FunctionLimits LimitsOf(Function function) {
     case Function::kBlobCheck:
     case Function::kEstimate:
     case Function::kSetOption:
-    case Function::kResize: return {true, kAny, kSmall};
+    case Function::kResize:
+    case Function::kChooseRun: return {true, kAny, kSmall};
     case Function::kBlobCompatibility:
     case Function::kGetOption: return {true, kAny, kTexts};
     case Function::kDeviceState: return {true, kSmall, kTexts};
@@ -177,6 +182,7 @@ constexpr FunctionLimits LimitsOf(Function function) {
     case Function::kNewChannel: return {true, {2, kSmall.words}, {}};
     case Function::kEnding: return {true, kSmall, {}};
     case Function::kCancel:
+    case Function::kCancelSubmitted:
     case Function::kFreeRegion: return {true, kSmall, {}};
   }
   return {};

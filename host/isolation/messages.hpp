@@ -137,8 +137,8 @@ struct DelegateForm {
   const deputy_opset* opsets = nullptr;
   uint64_t opset_count = 0;
   bool has_probe = false, has_get_extension = false, has_scratch_size = false, has_cancel = false;
-  TableForm blob, capabilities, concurrency, device_control, devices, estimate, memory, operators, options, profiling,
-      propose, resize;
+  TableForm async, blob, capabilities, concurrency, device_control, devices, estimate, memory, operators, options,
+      profiling, propose, resize, scheduling;
   uint32_t memory_imports = 0;  // deputy_ext_memory.imports
   Rows<deputy_capability> capability_rows;
   Rows<deputy_operator_info> operator_rows;
@@ -153,9 +153,10 @@ void Pass(Wire& wire, DelegateForm& delegate) {
   for (bool* flag :
        {&delegate.has_probe, &delegate.has_get_extension, &delegate.has_scratch_size, &delegate.has_cancel})
     wire.Number(*flag);
-  for (TableForm* table : {&delegate.blob, &delegate.capabilities, &delegate.concurrency, &delegate.device_control,
-                           &delegate.devices, &delegate.estimate, &delegate.memory, &delegate.operators,
-                           &delegate.options, &delegate.profiling, &delegate.propose, &delegate.resize})
+  for (TableForm* table :
+       {&delegate.async, &delegate.blob, &delegate.capabilities, &delegate.concurrency, &delegate.device_control,
+        &delegate.devices, &delegate.estimate, &delegate.memory, &delegate.operators, &delegate.options,
+        &delegate.profiling, &delegate.propose, &delegate.resize, &delegate.scheduling})
     Pass(wire, *table);
   wire.Number(delegate.memory_imports);
   Pass(wire, delegate.capability_rows);
@@ -268,17 +269,33 @@ void Pass(Wire& wire, RegionForm& region) {
   wire.Number(region.size);
 }
 
+// How a run begins: by execute, or by submit of deputy.async.
+struct RunStart {
+  bool submits = false;
+  uint32_t queue = 0;
+  int32_t priority = 0;
+};
+template <class Wire>
+void Pass(Wire& wire, RunStart& start) {
+  wire.Number(start.submits);
+  wire.Number(start.queue);
+  wire.Number(start.priority);
+}
+
 // A run, with places as the data of its tensors.
 struct RunForm {
   deputy_run_args args{};
+  RunStart start;
   uint64_t region_size = 0;  // of the channel's region; its descriptor comes along when it is new
 };
 template <class Wire>
 void Pass(Wire& wire, RunForm& run) {
   Pass(wire, run.args);
+  Pass(wire, run.start);
   wire.Number(run.region_size);
 }
 struct RunAgainForm {
+  RunStart start;
   uint64_t run = 0, deadline_ns = 0;
   uint32_t power_level = 0;
   deputy_dtype precision = 0;
@@ -289,12 +306,23 @@ struct RunAgainForm {
 };
 template <class Wire>
 void Pass(Wire& wire, RunAgainForm& run) {
+  Pass(wire, run.start);
   for (uint64_t* number : {&run.run, &run.deadline_ns}) wire.Number(*number);
   wire.Number(run.power_level);
   wire.Number(run.precision);
   for (uint64_t* number : {&run.region_size, &run.scratch}) wire.Number(*number);
   wire.Counted(run.places, run.count);
 }
+// Runs for the delegate's choice, with tokens as their contexts.
+struct ReadyRuns {
+  const deputy_ready_run* const* runs = nullptr;
+  uint32_t count = 0;
+};
+template <class Wire>
+void Pass(Wire& wire, ReadyRuns& ready) {
+  wire.CountedPointers(ready.runs, ready.count, [&](auto& run) { Pass(wire, run); });
+}
+
 // A wish for the tensor of this index.
 struct IndexedWish {
   uint32_t index = 0;

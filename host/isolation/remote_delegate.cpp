@@ -1,5 +1,6 @@
 #include "isolation/remote_delegate.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <string_view>
 
@@ -105,7 +106,7 @@ uint64_t ScratchSize(deputy_context* self) {
 
 void Cancel(deputy_context* self, uint64_t run) {
   const RemoteContext& context = RemoteContext::Of(self);
-  context.instance.delegate.link().Cancel(context.token, run);
+  context.instance.delegate.link().Cancel(Function::kCancel, context.token, run);
 }
 
 }  // namespace
@@ -116,6 +117,17 @@ RemoteDelegate::RemoteDelegate(WorkerLink& link, uint32_t index, DelegateForm& f
   FillExtensions();
   FillRunExtensions();
   FillMemory();
+  FillQueues();
+}
+
+deputy_str RemoteInstance::Keep(deputy_str text) {
+  if (text.data == nullptr) return text;
+  const std::lock_guard lock(mutex);
+  constexpr size_t kMostTexts = 64;  // they do not change
+  if (texts.size() > kMostTexts) texts.clear();
+  constexpr uint64_t kMostText = 4096;  // longer than the host takes
+  const std::string& kept = *texts.emplace(text.data, std::min(text.size, kMostText)).first;
+  return {kept.c_str(), kept.size()};
 }
 
 void RemoteDelegate::FillCore() {
@@ -149,6 +161,7 @@ const void* RemoteDelegate::GetExtension(const deputy_delegate* self, const char
     const void* table;
   };
   const Known known[] = {
+      {DEPUTY_EXT_ASYNC, form.async.present, &delegate.async_},
       {DEPUTY_EXT_BLOB, form.blob.present, &delegate.blob_},
       {DEPUTY_EXT_CAPABILITIES, form.capabilities.present, &delegate.capabilities_},
       {DEPUTY_EXT_CONCURRENCY, form.concurrency.present, &delegate.concurrency_},
@@ -161,6 +174,7 @@ const void* RemoteDelegate::GetExtension(const deputy_delegate* self, const char
       {DEPUTY_EXT_PROFILING, form.profiling.present, &delegate.profiling_},
       {DEPUTY_EXT_PROPOSE, form.propose.present, &delegate.propose_},
       {DEPUTY_EXT_RESIZE, form.resize.present, &delegate.resize_},
+      {DEPUTY_EXT_SCHEDULING, form.scheduling.present, &delegate.scheduling_},
   };
   for (const Known& one : known)
     if (one.present && one.id == id) return one.table;

@@ -2,7 +2,9 @@
 // of objects in the worker.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -17,7 +19,9 @@
 #include "deputy/abi/ext/concurrency.h"
 #include "deputy/abi/ext/device_control.h"
 #include "deputy/abi/ext/devices.h"
+#include "deputy/abi/ext/draft/async.h"
 #include "deputy/abi/ext/draft/memory.h"
+#include "deputy/abi/ext/draft/scheduling.h"
 #include "deputy/abi/ext/estimate.h"
 #include "deputy/abi/ext/operators.h"
 #include "deputy/abi/ext/options.h"
@@ -51,12 +55,14 @@ class RemoteDelegate {
   void FillExtensions();     // that are about placement and the device
   void FillRunExtensions();  // that are about blobs and runs
   void FillMemory();
+  void FillQueues();
   static const void* GetExtension(const deputy_delegate* self, const char* id);
 
   WorkerLink& link_;
   const uint32_t index_;
   DelegateForm& form_;
   deputy_delegate table_{};
+  deputy_ext_async async_{};
   deputy_ext_blob blob_{};
   deputy_ext_capabilities capabilities_{};
   deputy_ext_concurrency concurrency_{};
@@ -69,6 +75,7 @@ class RemoteDelegate {
   deputy_ext_profiling profiling_{};
   deputy_ext_propose propose_{};
   deputy_ext_resize resize_{};
+  deputy_ext_scheduling scheduling_{};
 };
 
 // Objects behind the opaque pointers of the ABI.
@@ -79,8 +86,10 @@ struct RemoteInstance {
   const deputy_host* host;
   uint64_t token = 0;
   std::mutex mutex;
-  std::set<std::string> device_names;  // that were given out
+  std::set<std::string> texts;  // that were given out
 
+  // A text of the worker that lives as long as the instance, of which it has a few. [any-thread]
+  deputy_str Keep(deputy_str text);
   static RemoteInstance& Of(deputy_instance* self) { return *reinterpret_cast<RemoteInstance*>(self); }
 };
 struct RemoteExecutable {
@@ -102,6 +111,15 @@ struct RemoteContext {
 
 // Copies what get_option or compatibility wrote in the worker.
 void CopyWritten(const WrittenText& text, char* buffer, uint64_t capacity, uint64_t* size);
+
+// Fills as much of `out` as the caller's struct has.
+template <class T>
+void Fill(const T& full, T* out) {
+  const size_t room = std::min<size_t>(out->struct_size, sizeof(T));
+  if (room > sizeof(uint32_t))
+    std::memcpy(reinterpret_cast<char*>(out) + sizeof(uint32_t),
+                reinterpret_cast<const char*>(&full) + sizeof(uint32_t), room - sizeof(uint32_t));
+}
 
 // The function if the real table has it: its `index`-th.
 template <class Function>

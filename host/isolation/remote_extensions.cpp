@@ -15,15 +15,6 @@ const T* RowAt(const Rows<T>& rows, uint32_t index) {
   return index < rows.rows.size() ? rows.rows[index] : nullptr;
 }
 
-// Fills as much of `out` as the caller's struct has.
-template <class T>
-void Fill(const T& full, T* out) {
-  const size_t room = std::min<size_t>(out->struct_size, sizeof(T));
-  if (room > sizeof(uint32_t))
-    std::memcpy(reinterpret_cast<char*>(out) + sizeof(uint32_t),
-                reinterpret_cast<const char*>(&full) + sizeof(uint32_t), room - sizeof(uint32_t));
-}
-
 deputy_status* GetOption(deputy_instance* self, deputy_str name, char* buffer, uint64_t capacity, uint64_t* size) {
   const RemoteInstance& instance = RemoteInstance::Of(self);
   return ForHost(instance.host, [&] {
@@ -95,15 +86,7 @@ deputy_status* DeviceState(deputy_instance* self, deputy_device_state* out) {
     CallResult result = CallObject(instance, Function::kDeviceState, instance.token, Nothing(), {}, state);
     if (result.failed) return result;
     deputy_device_state full = (*state)->payload;
-    if (full.device_name.data != nullptr) {
-      const std::lock_guard lock(instance.mutex);
-      constexpr size_t kMostNames = 64;  // a name does not change
-      if (instance.device_names.size() > kMostNames) instance.device_names.clear();
-      constexpr uint64_t kMostName = 4096;  // longer than the host takes
-      const uint64_t size = std::min(full.device_name.size, kMostName);
-      const std::string& name = *instance.device_names.emplace(full.device_name.data, size).first;
-      full.device_name = {name.c_str(), name.size()};
-    }
+    full.device_name = instance.Keep(full.device_name);
     Fill(full, out);
     return result;
   });

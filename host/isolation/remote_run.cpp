@@ -1,21 +1,24 @@
 #include "isolation/remote_run.hpp"
 
-#include <chrono>
 #include <memory>
+#include <utility>
 
 #include "isolation/remote_delegate.hpp"
-#include "isolation/run_transfer.hpp"
 
 namespace deputy::host {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-uint64_t InputBytes(const deputy_run_args& args) {
+std::optional<uint64_t> InputBytes(const RemoteContext& context, const deputy_run_args& args) {
+  if (context.instance.delegate.link().options().run_timeout != kAutomaticTimeout) return std::nullopt;
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < args.input_count; ++i)
     if (args.inputs[i] != nullptr) bytes += args.inputs[i]->byte_size;
   return bytes;
+}
+
+CallDeadline LimitOf(const RemoteContext& context, const deputy_run_args& args, std::optional<uint64_t> bytes) {
+  const RemotePluginOptions& options = context.instance.delegate.link().options();
+  return CallDeadline(bytes ? context.limit.For(*bytes, options.call_timeout) : options.run_timeout, args);
 }
 
 }  // namespace
@@ -25,41 +28,61 @@ void Deliver(const Events& events, const deputy_profile_sink* sink) {
     if (sink != nullptr) sink->event(sink->self, &event);
 }
 
+RemoteRun::RemoteRun(RemoteContext& context, const deputy_run_args& args)
+    : context_(context),
+      args_(args),
+      bytes_(InputBytes(context, args)),
+      limit_(LimitOf(context, args, bytes_)),
+      transfer_(args) {
+  scope_.host = context.instance.host;
+  scope_.run = &args;
+}
+
+CallResult RemoteRun::Send(const RunStart& start) {
+  WorkerLink& link = context_.instance.delegate.link();
+  if (bytes_ && context_.limit.IsMeasured(*bytes_)) measured_since_ = TimeLimit::Clock::now();
+  transfer_.Find(link, context_.places, limit_);
+  again_ = context_.run.Matches(args_);
+  call_.emplace(link, again_ ? Function::kExecuteAgain : Function::kExecute, scope_, limit_);
+  if (CallResult failure = transfer_.Prepare(*call_); failure.failed) return failure;
+  if (again_) {
+    ObjectCall<RunAgainForm> message{context_.token, {}};
+    message.args.start = start;
+    transfer_.Fill(message.args);
+    return call_->Send(message);
+  }
+  ObjectCall<RunForm> message{context_.token, {}};
+  message.args.start = start;
+  transfer_.Fill(message.args);
+  return call_->Send(message);
+}
+
+bool RemoteRun::Await(const CallPause& pause) {
+  if (result_) return true;
+  WireFrame frame;
+  bool returned = false;
+  CallResult lost = call_->Await(frame, pause, returned);
+  if (returned) result_ = lost.failed ? std::move(lost) : Finish(std::move(frame));
+  return returned;
+}
+
+CallResult RemoteRun::Finish(WireFrame frame) {
+  std::unique_ptr<Received<Reply<Events>>> events;
+  CallResult result = call_->Take(std::move(frame), events);
+  if (events != nullptr && !again_) context_.run.Remember(args_);
+  if (!result.failed) transfer_.Finish(*call_);
+  if (!result.failed && measured_since_) context_.limit.Ended(*bytes_, TimeLimit::Clock::now() - *measured_since_);
+  if (events != nullptr) Deliver((*events)->payload, context_.sink);
+  return result;
+}
+
 deputy_status* RemoteExecute(deputy_context* self, const deputy_run_args* args) {
   RemoteContext& context = RemoteContext::Of(self);
   return ForHost(context.instance.host, [&] {
-    WorkerLink& link = context.instance.delegate.link();
-    CallScope scope;
-    scope.host = context.instance.host;
-    scope.run = args;
-    const bool automatic = link.options().run_timeout == kAutomaticTimeout;
-    const uint64_t bytes = automatic ? InputBytes(*args) : 0;
-    const std::chrono::milliseconds timeout =
-        automatic ? context.limit.For(bytes, link.options().call_timeout) : link.options().run_timeout;
-    const bool measures = automatic && context.limit.IsMeasured(bytes);
-    const auto begin = measures ? Clock::now() : Clock::time_point();
-    CallDeadline limit(timeout, *args);
-    RunTransfer run(*args);
-    run.Find(link, context.places, limit);
-    const bool again = context.run.Matches(*args);
-    RemoteCall call(link, again ? Function::kExecuteAgain : Function::kExecute, scope, limit);
-    if (CallResult failure = run.Prepare(call); failure.failed) return failure;
-    std::unique_ptr<Received<Reply<Events>>> events;
-    CallResult result;
-    if (again) {
-      ObjectCall<RunAgainForm> message{context.token, {}};
-      run.Fill(message.args);
-      result = call.Make(message, events);
-    } else {
-      ObjectCall<RunForm> message{context.token, {}};
-      run.Fill(message.args);
-      result = call.Make(message, events);
-      if (events != nullptr) context.run.Remember(*args);
-    }
-    if (!result.failed) run.Finish(call);
-    if (!result.failed && measures) context.limit.Ended(bytes, Clock::now() - begin);
-    if (events != nullptr) Deliver((*events)->payload, context.sink);
-    return result;
+    RemoteRun run(context, *args);
+    if (CallResult failure = run.Send({}); failure.failed) return failure;
+    run.Await({});
+    return run.result();
   });
 }
 

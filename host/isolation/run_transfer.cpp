@@ -131,8 +131,8 @@ void RunTransfer::Fill(RunForm& form) {
 }
 
 void RunTransfer::Fill(RunAgainForm& form) const {
-  form = {args_.run,    args_.deadline_ns, args_.power_level, args_.precision,
-          region_size_, scratch_,          places_.data(),    places_.size()};
+  form = {form.start,   args_.run, args_.deadline_ns, args_.power_level, args_.precision,
+          region_size_, scratch_,  places_.data(),    places_.size()};
 }
 
 void RunTransfer::Finish(RemoteCall& call) const {

@@ -21,7 +21,7 @@
 namespace deputy::host {
 
 // Both sides compare it: worker and library are of one build.
-inline constexpr uint32_t kWireVersion = 4;
+inline constexpr uint32_t kWireVersion = 5;
 // Longer texts are not read: their sizes are a plugin's own.
 inline constexpr uint64_t kMaxWireText = 64u << 20;
 

@@ -276,8 +276,8 @@ std::string WorkerLink::HowLost(const TimeLimit& limit) {
   return fmt::format("its worker process {}", ended_.value_or("cannot be reached"));
 }
 
-void WorkerLink::Cancel(uint64_t context, uint64_t run) {
-  (void)SendControl(Function::kCancel, Encode(TwoNumbers{context, run}));
+void WorkerLink::Cancel(Function function, uint64_t context, uint64_t run) {
+  (void)SendControl(function, Encode(TwoNumbers{context, run}));
 }
 
 void WorkerLink::RememberHost(uint64_t key, const deputy_host* host) {

@@ -71,8 +71,8 @@ class WorkerLink final : private SharedArenaUser {
   // As long as it is the same, PlaceOf has the same results. [any-thread]
   uint64_t generation() const { return options_.arenas == nullptr ? 0 : options_.arenas->generation(); }
 
-  // Asks the run of a context to end; never waits. [any-thread]
-  void Cancel(uint64_t context, uint64_t run);
+  // Asks the run of a context to end, by kCancel, or kCancelSubmitted; never waits. [any-thread]
+  void Cancel(Function function, uint64_t context, uint64_t run);
 
   // The host that log lines of the worker with this key go to, until it is forgotten. [any-thread]
   void RememberHost(uint64_t key, const deputy_host* host);

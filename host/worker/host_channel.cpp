@@ -56,6 +56,11 @@ void HostChannel::Return(Function function, const std::vector<uint64_t>& words) 
   page().answers.Ring();
 }
 
+void HostChannel::NoteSubmitted() {
+  page().submitted.store(page().number.load(std::memory_order_relaxed), std::memory_order_release);
+  page().answers.Ring();
+}
+
 WireFrame HostChannel::Exchange(Function function, const std::vector<uint64_t>& words) {
   const std::lock_guard lock(mutex_);
   WireFrame frame;

@@ -39,6 +39,9 @@ class HostChannel {
   bool TakeCall(WireFrame& frame);
   void Return(Function function, const std::vector<uint64_t>& words);
 
+  // The delegate has begun the run of the call in progress, and ends it by itself.
+  void NoteSubmitted();
+
   // Asks the host, for the call in progress, from any of its threads.
   template <class Payload, class Args>
   std::unique_ptr<Received<Reply<Payload>>> Ask(Function function, const Args& args) {

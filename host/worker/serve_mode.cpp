@@ -52,12 +52,17 @@ void OpenChannel(ServedPlugin& plugin, WireFrame& frame) {
     Log(LogLevel::kError, "{}", started.status().message());
 }
 
-// Holds the context meanwhile: it is not destroyed under the plugin's feet.
-void CancelRun(ServedPlugin& plugin, uint64_t token, uint64_t run) {
+// Holds the context meanwhile: neither it nor its run is destroyed under the plugin's feet.
+void CancelRun(ServedPlugin& plugin, uint64_t token, uint64_t run, bool submitted) {
   const std::shared_ptr<ServedContext> context = plugin.contexts.Find(token);
   if (context == nullptr) return;
   const std::lock_guard lock(context->mutex);
   if (context->raw == nullptr) return;
+  if (submitted) {
+    context->cancelled = run;
+    if (context->in_flight != nullptr) CancelInFlight(*context);
+    return;
+  }
   const deputy_delegate* table = context->executable->instance->delegate->table;
   InvokeVoid(table->cancel, "cancel", [&] { table->cancel(context->raw, run); });
 }
@@ -94,9 +99,10 @@ void RunServe(const std::filesystem::path& path, bool sandbox) {
       OpenChannel(plugin, frame);
     } else if (frame.function == Function::kFreeRegion) {
       plugin.regions.Free(**Decode<RegionForm>(std::move(frame)));
-    } else if (frame.function == Function::kCancel) {
+    } else if (frame.function == Function::kCancel || frame.function == Function::kCancelSubmitted) {
+      const bool submitted = frame.function == Function::kCancelSubmitted;
       const auto message = Decode<TwoNumbers>(std::move(frame));
-      CancelRun(plugin, (*message)->first, (*message)->second);
+      CancelRun(plugin, (*message)->first, (*message)->second, submitted);
     }
   }
   EndWorker();

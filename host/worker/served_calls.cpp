@@ -120,6 +120,7 @@ ReplyWords ServedCall::ServeInstance(WireFrame frame) {
     case Function::kImportBuffer: return ImportBuffer(std::move(frame));
     case Function::kReleaseBuffer: return ReleaseBuffer(std::move(frame));
     case Function::kCopyBytes: return CopyBytes(std::move(frame));
+    case Function::kChooseRun: return ChooseRun(std::move(frame));
     case Function::kEstimate: return EstimatePartition(std::move(frame));
     case Function::kGetOption:
     case Function::kBlobCompatibility: return GetText(std::move(frame));
@@ -157,6 +158,16 @@ ReplyWords ServedCall::ServeInstance(WireFrame frame) {
                                          [&] { return delegate.concurrency->concurrency(instance.raw, &flags); });
       return ReplyWith(status, WireNumber{flags});
     }
+    case Function::kQueueLimits: {
+      deputy_queue_limits limits{};
+      limits.struct_size = sizeof limits;
+      limits.queue_count = limits.most_runs_in_flight = limits.most_runs_per_context = 1;
+      const StatusHandle status = Invoke(delegate.scheduling->limits, "limits",
+                                         [&] { return delegate.scheduling->limits(instance.raw, &limits); });
+      limits.struct_size = sizeof limits;
+      limits.exclusive_group = status != nullptr ? deputy_str() : Cut(limits.exclusive_group);
+      return ReplyWith(status, limits);
+    }
     case Function::kDeviceState: {
       deputy_device_state state{};
       state.struct_size = sizeof state;
@@ -175,6 +186,26 @@ ReplyWords ServedCall::ServeInstance(WireFrame frame) {
     }
     default: EndWorker();
   }
+}
+
+ReplyWords ServedCall::ChooseRun(WireFrame frame) {
+  const auto message = Decode<ObjectCall<ReadyRuns>>(std::move(frame));
+  const auto held = plugin_.instances.Find((*message)->object);
+  ServedInstance& instance = Existing(held);
+  const ReadyRuns& ready = (*message)->args;
+  std::vector<std::shared_ptr<ServedContext>> contexts;
+  for (uint32_t i = 0; i < ready.count; ++i) {
+    // Decoded just now, and this process' own.
+    auto& run = const_cast<deputy_ready_run&>(*ready.runs[i]);
+    contexts.push_back(plugin_.contexts.Find(reinterpret_cast<uintptr_t>(run.context)));
+    run.context = Existing(contexts.back()).raw;
+  }
+  const deputy_ext_scheduling& scheduling = *instance.delegate->scheduling;
+  uint32_t chosen = 0, queue = 0;
+  const StatusHandle status = Invoke(scheduling.choose, "choose", [&] {
+    return scheduling.choose(instance.raw, ready.runs, ready.count, &chosen, &queue);
+  });
+  return ReplyWith(status, TwoNumbers{chosen, queue});
 }
 
 ReplyWords ServedCall::ServeExecutable(WireFrame frame) {

@@ -53,6 +53,7 @@ class ServedCall {
   ReplyWords Execute(WireFrame frame);
   ReplyWords ExecuteAgain(WireFrame frame);
   ReplyWords Run(ServedContext& context, std::vector<Descriptor>& descriptors);
+  StatusHandle RunSubmitted(ServedContext& context, const RunForm& run);
   ReplyWords Resize(WireFrame frame);
   ReplyWords ContextCreate(WireFrame frame);
   ReplyWords Serialize(ServedExecutable& executable);
@@ -62,6 +63,7 @@ class ServedCall {
   ReplyWords ImportBuffer(WireFrame frame);
   ReplyWords ReleaseBuffer(WireFrame frame);
   ReplyWords CopyBytes(WireFrame frame);
+  ReplyWords ChooseRun(WireFrame frame);
 
   // The channel's region is this memory from now on, if a descriptor is in the message.
   void TakeRegionOf(uint64_t size, std::vector<Descriptor>& descriptors);
@@ -90,6 +92,9 @@ template <class Function, class Call>
 void InvokeVoid(Function* function, const char* name, Call&& call) {
   (void)Returned(SiteOf(function, name), std::forward<Call>(call));
 }
+
+// With the context's mutex, while a run is in flight.
+void CancelInFlight(const ServedContext& context);
 
 template <class Payload>
 ReplyWords ReplyWith(const StatusHandle& status, const Payload& payload) {

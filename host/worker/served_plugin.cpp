@@ -160,6 +160,10 @@ std::string ServedPlugin::Describe(PluginForm& form) {
     made.has_cancel = whole.cancel != nullptr;
     ServedDelegate served;
     served.table = raw;
+    using Async = deputy_ext_async;
+    served.async = Find(*raw, DEPUTY_EXT_ASYNC, made.async, &Async::submit, &Async::poll, &Async::wait, &Async::cancel,
+                        &Async::run_destroy);
+    if (served.async != nullptr) made.async.flags = served.async->flags;
     served.blob = Find(*raw, DEPUTY_EXT_BLOB, made.blob, &deputy_ext_blob::compatibility, &deputy_ext_blob::check,
                        &deputy_ext_blob::serialize, &deputy_ext_blob::restore);
     if (served.blob != nullptr) made.blob.flags = served.blob->flags;
@@ -189,6 +193,8 @@ std::string ServedPlugin::Describe(PluginForm& form) {
     served.propose =
         Find(*raw, DEPUTY_EXT_PROPOSE, made.propose, &Propose::propose, &Propose::claim_release, &Propose::groups);
     served.resize = Find(*raw, DEPUTY_EXT_RESIZE, made.resize, &deputy_ext_resize::resize);
+    using Scheduling = deputy_ext_scheduling;
+    served.scheduling = Find(*raw, DEPUTY_EXT_SCHEDULING, made.scheduling, &Scheduling::limits, &Scheduling::choose);
     ReadRows(*raw, served.capabilities, made.capabilities, &Capabilities::capability_count,
              &Capabilities::capability_at, made.capability_rows);
     ReadRows(*raw, served.operators, made.operators, &Operators::operator_count, &Operators::operator_at,

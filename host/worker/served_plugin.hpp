@@ -18,6 +18,8 @@
 #include "deputy/abi/ext/concurrency.h"
 #include "deputy/abi/ext/device_control.h"
 #include "deputy/abi/ext/devices.h"
+#include "deputy/abi/ext/draft/async.h"
+#include "deputy/abi/ext/draft/scheduling.h"
 #include "deputy/abi/ext/estimate.h"
 #include "deputy/abi/ext/operators.h"
 #include "deputy/abi/ext/options.h"
@@ -29,6 +31,7 @@
 #include "plugin/checks/handles.hpp"
 #include "plugin/discovery/library.hpp"
 #include "plugin/discovery/rejection.hpp"
+#include "plugin/proxy/submitted_runs.hpp"
 #include "worker/event_buffer.hpp"
 #include "worker/kept_bytes.hpp"
 #include "worker/worker_host.hpp"
@@ -38,6 +41,7 @@ namespace deputy::host {
 // A delegate and its extensions, NULL where it lacks them.
 struct ServedDelegate {
   const deputy_delegate* table = nullptr;
+  const deputy_ext_async* async = nullptr;
   const deputy_ext_blob* blob = nullptr;
   const deputy_ext_capabilities* capabilities = nullptr;
   const deputy_ext_concurrency* concurrency = nullptr;
@@ -50,6 +54,7 @@ struct ServedDelegate {
   const deputy_ext_profiling* profiling = nullptr;
   const deputy_ext_propose* propose = nullptr;
   const deputy_ext_resize* resize = nullptr;
+  const deputy_ext_scheduling* scheduling = nullptr;
 };
 
 // Claims that the host holds: tokens for the plugin's handles, with what the plugin was given when it made them.
@@ -93,9 +98,11 @@ struct ServedExecutable {
 };
 
 struct ServedContext {
-  std::mutex mutex;  // of these two against a cancel
+  std::mutex mutex;  // of these four against a cancel
   std::shared_ptr<ServedExecutable> executable;
   deputy_context* raw = nullptr;
+  deputy_async_run* in_flight = nullptr;
+  uint64_t cancelled = 0;  // the number of the last run that was to be cancelled
   EventBuffer events;
   std::unique_ptr<Received<ObjectCall<RunForm>>> last_run;
 };
@@ -166,6 +173,7 @@ class ServedPlugin {
   Tokens<ServedExecutable> executables;
   Tokens<ServedContext> contexts;
   InputRegions regions;
+  SubmittedRuns submitted_runs{"the plugin"};
 
  private:
   ServedPlugin() = default;

@@ -30,6 +30,12 @@ deputy_status* AddDebugIds(void* self, uint32_t id, const deputy_node_id* nodes,
 
 }  // namespace
 
+void CancelInFlight(const ServedContext& context) {
+  const deputy_ext_async& async = *context.executable->instance->delegate->async;
+  const StatusHandle status = Invoke(async.cancel, "cancel", [&] { return async.cancel(context.in_flight); });
+  if (status != nullptr) Log(LogLevel::kWarning, "cancel: {}", status->message);
+}
+
 void* ServedCall::At(const void* place, uint64_t size) const {
   const auto offset = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(place));
   if (offset == 0) return nullptr;
@@ -105,6 +111,7 @@ ReplyWords ServedCall::ExecuteAgain(WireFrame frame) {
   RunForm& run = (*context->last_run)->args;
   if (now.count != uint64_t{run.args.input_count} + run.args.output_count || (now.count != 0 && now.places == nullptr))
     EndWorker();
+  run.start = now.start;
   run.region_size = now.region_size;
   deputy_run_args& args = run.args;
   args.run = now.run;
@@ -128,10 +135,42 @@ ReplyWords ServedCall::Run(ServedContext& context, std::vector<Descriptor>& desc
   const deputy_output_allocator outputs = allocator();
   if (run.args.allocator != nullptr) run.args.allocator = &outputs;
   const deputy_delegate& table = *context.executable->instance->delegate->table;
-  const StatusHandle status = Invoke(table.execute, "execute", [&] { return table.execute(context.raw, &run.args); });
+  const StatusHandle status =
+      run.start.submits ? RunSubmitted(context, run)
+                        : Invoke(table.execute, "execute", [&] { return table.execute(context.raw, &run.args); });
   EventBuffer::Taken taken;
   context.events.TakeAll(taken);
   return ReplyWith(status, taken.events);
+}
+
+// The host hears of a run that has begun, since its next call may begin then.
+StatusHandle ServedCall::RunSubmitted(ServedContext& context, const RunForm& run) {
+  const deputy_ext_async& async = *context.executable->instance->delegate->async;
+  SubmittedRuns::Run submitted(plugin_.submitted_runs);
+  deputy_async_args args{};
+  args.struct_size = sizeof args;
+  args.run = &run.args;
+  args.sink = plugin_.submitted_runs.sink();
+  args.number = submitted.number();
+  args.queue = run.start.queue;
+  args.priority = run.start.priority;
+  deputy_async_run* made = nullptr;
+  StatusHandle status = Invoke(async.submit, "submit", [&] { return async.submit(context.raw, &args, &made); });
+  if (status != nullptr || made == nullptr) return status;
+  channel_.NoteSubmitted();
+  {
+    const std::lock_guard lock(context.mutex);
+    context.in_flight = made;
+    if (context.cancelled == run.args.run) CancelInFlight(context);
+  }
+  submitted.Wait(nullptr);
+  {
+    const std::lock_guard lock(context.mutex);
+    context.in_flight = nullptr;
+  }
+  status = StatusHandle(submitted.TakeStatus());
+  InvokeVoid(async.run_destroy, "run_destroy", [&] { async.run_destroy(made); });
+  return status;
 }
 
 ReplyWords ServedCall::Compute(WireFrame frame) {

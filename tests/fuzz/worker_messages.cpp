@@ -43,7 +43,8 @@ using Messages =
                Reply<host::WireBytes>, Reply<host::NamedBytes>, Reply<host::Ids>, Reply<host::WireClusters>,
                Reply<host::WireGroups>, host::RegionForm, host::TwoNumbers, ObjectCall<host::RunAgainForm>,
                host::Nothing, Reply<deputy_memory_wish>, ObjectCall<host::IndexedWish>,
-               ObjectCall<deputy_buffer_request>, ObjectCall<host::CopyForm>>;
+               ObjectCall<deputy_buffer_request>, ObjectCall<host::CopyForm>, Reply<deputy_queue_limits>,
+               ObjectCall<host::ReadyRuns>>;
 
 constexpr uint32_t kMessages = std::tuple_size_v<Messages>;
 constexpr size_t kMostBytes = 16 * 1024, kHeader = sizeof(uint32_t);

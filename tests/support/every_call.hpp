@@ -19,7 +19,9 @@
 #include "deputy/abi/ext/concurrency.h"
 #include "deputy/abi/ext/device_control.h"
 #include "deputy/abi/ext/devices.h"
+#include "deputy/abi/ext/draft/async.h"
 #include "deputy/abi/ext/draft/memory.h"
+#include "deputy/abi/ext/draft/scheduling.h"
 #include "deputy/abi/ext/estimate.h"
 #include "deputy/abi/ext/operators.h"
 #include "deputy/abi/ext/options.h"
@@ -70,6 +72,7 @@ class EveryCall {
     deputy_instance* instance = nullptr;
     Call("open", [&] { return delegate.open(&delegate, &args, &instance); });
     if (instance == nullptr) return;
+    instance_ = instance;
     CallPlacement(instance);
     CallOptions(instance);
     deputy_executable* executable = nullptr;
@@ -164,6 +167,10 @@ class EveryCall {
     uint32_t flags = 0;
     if (const auto* table = Extension<deputy_ext_concurrency>(DEPUTY_EXT_CONCURRENCY); Has(table, &table->concurrency))
       Call("concurrency", [&] { return table->concurrency(instance, &flags); });
+    deputy_queue_limits limits{};
+    limits.struct_size = sizeof limits;
+    if (const auto* table = Extension<deputy_ext_scheduling>(DEPUTY_EXT_SCHEDULING); Has(table, &table->limits))
+      Call("limits", [&] { return table->limits(instance, &limits); });
     deputy_device_state state{};
     state.struct_size = sizeof state;
     if (const auto* table = Extension<deputy_ext_device_control>(DEPUTY_EXT_DEVICE_CONTROL);
@@ -246,12 +253,36 @@ class EveryCall {
       if (Call(name, [&] { return delegate_->execute(context, &run.args); }) == DEPUTY_OK) out_ = out;
     }
     if (delegate_->cancel != nullptr) CallVoid("cancel", [&] { delegate_->cancel(context, 1); });
+    CallQueues(context);
     if (Has(profiling, &profiling->collect)) Call("collect", [&] { return profiling->collect(context, &events); });
     const deputy_resize_args args{sizeof args, 0, 0, 0, nullptr, nullptr};
     deputy_resize_outcome outcome = DEPUTY_RESIZE_DONE;
     if (const auto* table = Extension<deputy_ext_resize>(DEPUTY_EXT_RESIZE); Has(table, &table->resize))
       Call("resize", [&] { return table->resize(context, &args, &outcome); });
     CallVoid("context_destroy", [&] { delegate_->context_destroy(context); });
+  }
+
+  void CallQueues(deputy_context* context) {
+    const deputy_ready_run run{sizeof run, 0, context, 1, 0};
+    const deputy_ready_run* const ready[] = {&run, &run};
+    uint32_t chosen = 0, queue = 0;
+    if (const auto* table = Extension<deputy_ext_scheduling>(DEPUTY_EXT_SCHEDULING); Has(table, &table->choose))
+      Call("choose", [&] { return table->choose(instance_, ready, 2, &chosen, &queue); });
+    const auto* async = Extension<deputy_ext_async>(DEPUTY_EXT_ASYNC);
+    if (!Has(async, &async->run_destroy)) return;
+    std::vector<float> out(out_.size(), -1);
+    const plain::PlainRun plain(in_, out.data(), out.size());
+    deputy_async_args args{};
+    args.struct_size = sizeof args;
+    args.run = &plain.args;
+    deputy_async_run* made = nullptr;
+    Call("submit", [&] { return async->submit(context, &args, &made); });
+    if (made == nullptr) return;
+    uint32_t finished = 0;
+    Call("poll", [&] { return async->poll(made, &finished); });
+    Call("cancel_submitted", [&] { return async->cancel(made); });
+    Call("wait", [&] { return async->wait(made, 0); });
+    CallVoid("run_destroy", [&] { async->run_destroy(made); });
   }
 
   void Restore(deputy_instance* instance) {
@@ -289,6 +320,7 @@ class EveryCall {
   const Made made_;
   const deputy_str value_;
   const deputy_delegate* delegate_ = nullptr;
+  deputy_instance* instance_ = nullptr;
   HostServices services_;
   const Graph graph_;
   const deputy_graph handle_;

@@ -68,6 +68,8 @@ void WithSentMessage(Function function, Fn fn) {
     case Function::kBlobCompatibility:
     case Function::kGetOption: return with(std::type_identity<Reply<WrittenText>>());
     case Function::kDeviceState: return with(std::type_identity<Reply<deputy_device_state>>());
+    case Function::kQueueLimits: return with(std::type_identity<Reply<deputy_queue_limits>>());
+    case Function::kChooseRun:
     case Function::kCorrelate: return with(std::type_identity<Reply<TwoNumbers>>());
     case Function::kGraphOrder:
     case Function::kNodeInfo:
@@ -96,6 +98,7 @@ void WithSentMessage(Function function, Fn fn) {
     case Function::kHello: return with(std::type_identity<Hello>());
     case Function::kNewChannel: return with(std::type_identity<Nothing>());
     case Function::kCancel:
+    case Function::kCancelSubmitted:
     case Function::kEnding: return with(std::type_identity<TwoNumbers>());
     case Function::kFreeRegion: return with(std::type_identity<RegionForm>());
   }

@@ -47,7 +47,7 @@ ContextProxy::~ContextProxy() {
 // While it lives, Session::Cancel reaches the plugin, and ends the wait for it.
 class ContextProxy::HookedRun {
  public:
-  HookedRun(const ContextProxy& context, const CancellationToken* token)
+  HookedRun(ContextProxy& context, const CancellationToken* token)
       : context_(context), token_(context.can_cancel_ || context.opened_.limits_runs() ? token : nullptr) {
     if (token_ == nullptr || token_->hook == nullptr || !token_->hook->Set(Cancel, this)) return;
     set_ = true;
@@ -64,15 +64,19 @@ class ContextProxy::HookedRun {
 
  private:
   static void Cancel(void* self) {
-    const ContextProxy& context = static_cast<const HookedRun*>(self)->context_;
+    ContextProxy& context = static_cast<const HookedRun*>(self)->context_;
     context.opened_.WakeRuns();
+    {
+      const std::lock_guard lock(context.awaited_mutex_);
+      if (context.awaited_ != nullptr) context.CancelSubmitted(context.awaited_);
+    }
     if (!context.can_cancel_) return;
     context.opened_.CallVoid(
         "cancel", [&] { context.opened_.table().cancel(context.context_, context.args_.run); },
         context.executable_->place());
   }
 
-  const ContextProxy& context_;
+  ContextProxy& context_;
   const CancellationToken* const token_;
   bool set_ = false, is_cancelled_ = false;
 };
@@ -143,7 +147,8 @@ Status ContextProxy::RunSubmitted(Watch watch, const PassRequest& request) {
   deputy_async_args submitted{};
   submitted.struct_size = sizeof submitted;
   submitted.run = &args_;
-  submitted.sink = runs.sink();
+  const bool awaits = opened_.plugin().is_served();
+  submitted.sink = awaits ? nullptr : runs.sink();
   submitted.queue = place ? place->queue() : 0;
   submitted.priority = request.priority;
   for (const uint64_t begin_ns = NowNs();;) {
@@ -153,7 +158,8 @@ Status ContextProxy::RunSubmitted(Watch watch, const PassRequest& request) {
     const auto submit = [&](deputy_async_run** to) { return opened_.async()->submit(context_, &submitted, to); };
     const Status status = CallInTurn(
         "submit", [&] { return MakeOwn(made, submit); }, watch, request);
-    if (status.ok() && made != nullptr) return EndOf(run, made, request.token);
+    if (status.ok() && made != nullptr)
+      return awaits ? AwaitEndOf(made, request.token) : EndOf(run, made, request.token);
     if (status.ok()) return opened_.Fault("submit", "it succeeded without a run");
     if (made != nullptr) opened_.LogFault("submit", "it failed and made a run");
     if (status.code() != StatusCode::kUnavailable || NowNs() - begin_ns > kLongestFullNs) return status;
@@ -164,15 +170,47 @@ Status ContextProxy::RunSubmitted(Watch watch, const PassRequest& request) {
 
 Status ContextProxy::EndOf(SubmittedRuns::Run& run, deputy_async_run* made, const CancellationToken* token) {
   if (!run.Wait(token)) {
-    const Status status =
-        opened_.Call("cancel", nullptr, [&] { return opened_.async()->cancel(made); }, {executable_->place()});
-    if (!status.ok()) opened_.LogFault("cancel", status.message());
+    CancelSubmitted(made);
     run.Wait(nullptr);
   }
   deputy_status* const ended = run.TakeStatus();
   opened_.CallVoid(
       "run_destroy", [&] { opened_.async()->run_destroy(made); }, executable_->place());
   return opened_.Taken("done", executable_->graph(), ended);
+}
+
+void ContextProxy::CancelSubmitted(deputy_async_run* made) {
+  const Status status =
+      opened_.Call("cancel", nullptr, [&] { return opened_.async()->cancel(made); }, {executable_->place()});
+  if (!status.ok()) opened_.LogFault("cancel", status.message());
+}
+
+Status ContextProxy::AwaitEndOf(deputy_async_run* made, const CancellationToken* token) {
+  const deputy_ext_async& async = *opened_.async();
+  const auto wait = [&](uint64_t deadline_ns) {
+    return opened_.Call("done", executable_->graph(), [&] { return async.wait(made, deadline_ns); },
+                        {executable_->place()});
+  };
+  {
+    const std::lock_guard lock(awaited_mutex_);
+    awaited_ = made;
+  }
+  if (token != nullptr && token->IsCancelled()) CancelSubmitted(made);  // before it could be seen
+  Status ended = wait(args_.deadline_ns);
+  uint32_t finished = 1;
+  if (ended.code() == StatusCode::kDeadlineExceeded)
+    (void)opened_.Call("poll", nullptr, [&] { return async.poll(made, &finished); });
+  if (finished == 0) {
+    CancelSubmitted(made);
+    ended = wait(0);
+  }
+  {
+    const std::lock_guard lock(awaited_mutex_);
+    awaited_ = nullptr;
+  }
+  opened_.CallVoid(
+      "run_destroy", [&] { async.run_destroy(made); }, executable_->place());
+  return ended;
 }
 
 Status ContextProxy::RunFirst(const RunArgs& args) {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,9 @@ class ContextProxy final : public ExecutionContext {
   Status RunSubmitted(Watch watch, const PassRequest& request);
   // Waits until the run has ended, cancels it when the token is due, and destroys it.
   Status EndOf(SubmittedRuns::Run& run, deputy_async_run* made, const CancellationToken* token);
+  // The same for a run that the delegate waits for: one in a worker process, whose end comes on the channel of the run.
+  Status AwaitEndOf(deputy_async_run* made, const CancellationToken* token);
+  void CancelSubmitted(deputy_async_run* made);
   // The first run, and the first after a resize: outputs that it does not write are an error.
   Status RunFirst(const RunArgs& args);
   // The run of a checked delegate.
@@ -58,6 +62,8 @@ class ContextProxy final : public ExecutionContext {
   OpenOutputs open_;
   const bool can_cancel_;  // the delegate cancels a run within execute
   deputy_run_args args_{};
+  std::mutex awaited_mutex_;
+  deputy_async_run* awaited_ = nullptr;        // by AwaitEndOf
   bool has_scratch_size_ = false;              // args_.scratch_size is known
   Scratch scratch_;                            // where a run brings none
   bool is_first_ = true;                       // since it was made, or resized

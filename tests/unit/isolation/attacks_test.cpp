@@ -193,6 +193,19 @@ TEST_F(Attacks, R162_SlowFrameBesideAnAnswerInTheSlotEndsAtTheLimit) {
     for (const char* attack : {"slow_beside_the_slot", "rings"}) ExpectFault(attack, function, kTooLong);
 }
 
+TEST_F(Attacks, R210_ASubmittedRunEndsAtTheLimit) {
+  const Attacked attacked = Attack("submitted_for_ever", Function::kExecute);
+  EXPECT_TRUE(std::regex_search(attacked.fault, std::regex("did not end a run within 200 ms"))) << attacked.fault;
+  EXPECT_EQ(attacked.failed.count("submit"), 0u);
+  EXPECT_EQ(attacked.failed.count("wait"), 1u);
+}
+
+TEST_F(Attacks, R210_ASubmissionThatIsNoneHasNoEffect) {
+  LimitCalls(kLong);
+  EXPECT_TRUE(Attack("submitted_is_another", Function::kExecute, kLong).failed.empty());
+  ExpectFault("submitted_and_doubled", Function::kExecute, "a message outside of a call|an invalid frame", kLong);
+}
+
 // The thread that reads the control socket has other work, too: it sees the end of the process.
 TEST_F(Attacks, R162_SlowFrameOnTheControlSocketHoldsUpNoCallAndNoEnd) {
   LimitCalls(kLong);

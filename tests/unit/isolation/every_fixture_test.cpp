@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "partition/helpers.hpp"
-#include "plugin/discovery/registry.hpp"
 #include "support/process_state.hpp"
 #include "unit/isolation/plugged.hpp"
 
@@ -74,21 +73,15 @@ TEST(EveryFixture, InAWorkerProcessLeavesThisOneAlone) {
     RemotePluginOptions options;
     options.worker = DEPUTY_WORKER;
     options.file = std::filesystem::path(FIXTURE_PLUGINS) / file;
-    options.run_timeout = std::chrono::seconds(20);
+    options.run_timeout = std::chrono::seconds(5);
     auto started = RemotePlugin::Start(options);
     if (started.ok()) {
-      const std::shared_ptr<RemotePlugin> remote = *std::move(started);
-      started = Status(StatusCode::kUnknown, "");
-      PluginRegistry registry;
-      if (registry.AddInProcess(remote->table(), remote).ok()) {
-        OpenRequest request;
-        request.delegate = registry.delegate_ids().front();
-        request.name = "stage";
-        request.helpers = &DefaultPartitionHelpers();
-        const auto delegate = registry.Open(request);
-        opened += delegate.ok() ? 1 : 0;
-        if (delegate.ok()) Use(**delegate, graph);
-      }
+      OpenRequest request;
+      request.name = "stage";
+      request.helpers = &DefaultPartitionHelpers();
+      const std::unique_ptr<Delegate> delegate = OpenServed(*std::move(started), options.file, request);
+      opened += delegate != nullptr ? 1 : 0;
+      if (delegate != nullptr) Use(*delegate, graph);
     }
     started = Status(StatusCode::kUnknown, "");
     EXPECT_TRUE(ChildProcesses().empty());

@@ -19,7 +19,9 @@
 #include "deputy/abi/ext/concurrency.h"
 #include "deputy/abi/ext/device_control.h"
 #include "deputy/abi/ext/devices.h"
+#include "deputy/abi/ext/draft/async.h"
 #include "deputy/abi/ext/draft/memory.h"
+#include "deputy/abi/ext/draft/scheduling.h"
 #include "deputy/abi/ext/estimate.h"
 #include "deputy/abi/ext/operators.h"
 #include "deputy/abi/ext/options.h"
@@ -29,8 +31,8 @@
 #include "partition/helpers.hpp"
 #include "plugin/proxy/graph_handle.hpp"
 #include "plugin/proxy/host_services.hpp"
-#include "support/temp_folder.hpp"
 #include "support/test_graph.hpp"
+#include "unit/isolation/every_slot_model.hpp"
 #include "unit/isolation/support.hpp"
 
 namespace deputy::host::testing {
@@ -39,53 +41,10 @@ namespace {
 deputy_str Str(std::string_view text) { return {text.data(), text.size()}; }
 std::string View(const deputy_str& text) { return text.data == nullptr ? "" : std::string(text.data, text.size); }
 
-// A model with constants of every kind: small, large, and mapped from a file; with attributes of every kind, an open
-// extent, quantization and named data.
-class Model {
- public:
-  // Large enough to be read in two pieces, and to be streamed; not at the beginning of a page.
-  static constexpr size_t kInFile = 10u << 20, kFileBytes = kInFile + 6000;
-
-  Model() {
-    std::vector<uint8_t> bytes(kFileBytes);
-    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 7);
-    const std::filesystem::path path = folder_.path() / "weights";
-    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), kFileBytes);
-    file_ = *MappedFile::Open(path);
-    graph.mapped.push_back({file_->bytes(), file_, file_->descriptor()});
-    const ValueId x = graph.AddValue("x", {DType::kFloat32, true, {4}});
-    const ValueId middle = graph.AddValue("middle", {DType::kFloat32, true, {4}});
-    const ValueId y = graph.AddValue("y", {DType::kFloat32, true, {kUnknownDim}});
-    const float small[] = {1, 2, 3, 4};
-    const ValueId constant = graph.AddConstant("small", *Tensor::FromValues<float>(DType::kFloat32, {4}, small));
-    const ValueId large = graph.AddConstant("large", *Tensor::Allocate(DType::kFloat32, {5000}));
-    std::memset(const_cast<void*>(graph.values[large].constant.data()), 3, 20000);
-    auto* mapped = const_cast<uint8_t*>(file_->bytes().data()) + 5004;
-    const ValueId in_file =
-        graph.AddConstant("in_file", *Tensor::Wrap(DType::kFloat32, {kInFile / 4}, mapped, kInFile, file_));
-    PrimitiveBuilder first("", "Relu", 14);
-    first.Set("an_int", int64_t{-7}).Set("a_float", 1.5f).Set("a_string", std::string("text"));
-    first.Set("ints", std::vector<int64_t>{1, -2, 3}).Set("floats", std::vector<float>{0.5f});
-    first.Set("strings", std::vector<std::string>{"one", "", "three"});
-    first.Set("a_tensor", *Tensor::FromValues<float>(DType::kFloat32, {4}, small));
-    graph.nodes.push_back(MakeNode(first, {x, constant}, {middle}, "first"));
-    graph.nodes.push_back(MakeNode(PrimitiveBuilder("", "Sigmoid", 13), {middle, large, in_file}, {y}, "second"));
-    graph.inputs = {x};
-    graph.outputs = {y};
-    graph.metadata = {{"calibration", "twelve bytes"}};
-  }
-
-  Graph graph;
-
- private:
-  TempFolder folder_;
-  std::shared_ptr<const MappedFile> file_;
-};
-
 // One run through the life of a plugin, and what happened in it.
 class Life {
  public:
-  Life(const deputy_plugin* plugin, const Model& model, bool streams)
+  Life(const deputy_plugin* plugin, const EverySlotModel& model, bool streams)
       : plugin_(*plugin),
         pool_(2),
         services_("life", &pool_, &DefaultPartitionHelpers()),
@@ -124,6 +83,7 @@ class Life {
     Profile();
     Operators();
     Memory();
+    Queues();
     delegate_->context_destroy(context_);
     Say("deputy_delegate.context_destroy");
     delegate_->executable_destroy(executable_);
@@ -343,8 +303,43 @@ class Life {
     Said("compile", delegate_->compile(instance_, &args, &executable_));
   }
 
-  // One run of two inputs and two outputs, the second of which may be sized by the run.
+  // One run of one input and two outputs, the second of which may be sized by the run.
   void RunOnce(uint32_t power_level, bool open) {
+    WithRun(power_level, open, [&](const deputy_run_args& args, const float* out) {
+      if (power_level == 3) delegate_->cancel(context_, run_);
+      Said("execute", delegate_->execute(context_, &args), out[0], out[3], sized_[0], sized_[2]);
+    });
+  }
+
+  // The same by a queue, of a run that may be cancelled while it waits.
+  void SubmitOnce(uint32_t power_level, bool open) {
+    submits_ = true;
+    WithRun(power_level, open, [&](const deputy_run_args& args, const float* out) {
+      const auto* table = Extension<deputy_ext_async>(DEPUTY_EXT_ASYNC);
+      deputy_async_args submitted{};
+      submitted.struct_size = sizeof submitted;
+      submitted.run = &args;
+      submitted.queue = 2;
+      submitted.priority = -4;
+      deputy_async_run* run = nullptr;
+      Said("submit", table->submit(context_, &submitted, &run), run != nullptr);
+      if (run == nullptr) return;
+      uint32_t finished = 9;
+      if (power_level == 3) {
+        Said("wait", table->wait(run, 1));
+        Said("poll", table->poll(run, &finished), finished);
+        Said("cancel", table->cancel(run));
+      }
+      Said("wait", table->wait(run, 0), out[0], out[3], sized_[0], sized_[2]);
+      Said("poll", table->poll(run, &finished), finished);
+      Said("cancel", table->cancel(run));
+      Said("wait", table->wait(run, 1));
+      table->run_destroy(run);
+    });
+  }
+
+  template <class Use>
+  void WithRun(uint32_t power_level, bool open, Use use) {
     float in[] = {1, 2, 3, 4}, out[] = {9, 9, 9, 9};
     const int64_t four = 4, unknown = -1;
     deputy_tensor input{}, fixed{}, sized{};
@@ -365,7 +360,7 @@ class Life {
         [](void* self, uint32_t output, const int64_t* dims, uint32_t rank, void** data) -> deputy_status* {
           Life& life = *static_cast<Life*>(self);
           if (output != 1) return life.Refuse(true);
-          life.Say("allocated", output, rank, dims[0]);
+          if (!life.submits_) life.Say("allocated", output, rank, dims[0]);  // else at any time
           *data = life.sized_;
           return nullptr;
         }};
@@ -384,8 +379,27 @@ class Life {
     args.power_level = power_level;
     args.precision = DEPUTY_DTYPE_FLOAT16;
     Say("deputy_delegate.scratch_size", args.scratch_size);
-    if (power_level == 3) delegate_->cancel(context_, run_);
-    Said("execute", delegate_->execute(context_, &args), out[0], out[3], sized_[0], sized_[2]);
+    use(args, out);
+  }
+
+  void Queues() {
+    Say("flags of queues", Extension<deputy_ext_async>(DEPUTY_EXT_ASYNC)->flags);
+    const auto* table = Extension<deputy_ext_scheduling>(DEPUTY_EXT_SCHEDULING);
+    for (const uint32_t size : {static_cast<uint32_t>(sizeof(deputy_queue_limits)),
+                                uint32_t{DEPUTY_END_OF(deputy_queue_limits, most_runs_per_context)}}) {
+      deputy_queue_limits limits{};
+      limits.struct_size = size;
+      Said("limits", table->limits(instance_, &limits), limits.queue_count, limits.most_runs_in_flight,
+           limits.most_runs_per_context, View(limits.exclusive_group));
+    }
+    const deputy_ready_run first{sizeof first, -1, context_, 5, 7}, second{sizeof second, 9, context_, 6, 0};
+    const deputy_ready_run* const ready[] = {&first, &second, &first};
+    for (const uint32_t count : {2u, 3u}) {
+      uint32_t chosen = 0, queue = 0;
+      Said("choose", table->choose(instance_, ready, count, &chosen, &queue), chosen, queue);
+    }
+    for (const uint32_t power_level : {0u, 2u, 3u, 5u, 0u}) SubmitOnce(power_level, false);
+    for (int again = 0; again < 2; ++again) SubmitOnce(0, true);
   }
 
   void Runs() {
@@ -532,6 +546,7 @@ class Life {
   std::atomic<uint32_t> cancel_{0};
   std::string blob_;
   uint64_t run_ = 0;
+  bool submits_ = false;
   alignas(64) float sized_[3] = {7, 7, 7};
   std::vector<std::string> events_;
   std::mutex mutex_;
@@ -539,7 +554,7 @@ class Life {
 };
 
 std::vector<std::string> LinesOf(const deputy_plugin* plugin, bool streams = false) {
-  const Model model;
+  const EverySlotModel model;
   Life life(plugin, model, streams);
   life.Run();
   return life.lines();

@@ -13,6 +13,10 @@
 
 #include "deputy/abi/delegate.h"
 #include "isolation/remote_plugin.hpp"
+#include "plugin/discovery/loaded_plugin.hpp"
+#include "plugin/discovery/manifest.hpp"
+#include "plugin/discovery/plugin_file.hpp"
+#include "plugin/proxy/delegate_proxy.hpp"
 
 namespace deputy::host::testing {
 
@@ -29,6 +33,25 @@ inline std::shared_ptr<RemotePlugin> Remote(const std::filesystem::path& file, R
   Result<std::shared_ptr<RemotePlugin>> plugin = RemotePlugin::Start(options);
   EXPECT_TRUE(plugin.ok()) << plugin.status().ToString();
   return plugin.ok() ? *plugin : nullptr;
+}
+
+// The first delegate of a plugin in a worker process, with all checks of the host around it; null if it cannot be
+// opened.
+inline std::unique_ptr<Delegate> OpenServed(std::shared_ptr<RemotePlugin> remote, const std::filesystem::path& path,
+                                            OpenRequest request) {
+  const auto file = PluginFile::Open(path);
+  if (RejectionOf(file) != nullptr) return nullptr;
+  const PluginFile& opened = *std::get<0>(file);
+  auto manifest = ReadManifest(opened, ThisHost());
+  if (RejectionOf(manifest) != nullptr) return nullptr;
+  const deputy_plugin* const table = remote->table();
+  auto plugin =
+      LoadedPlugin::AdoptServed({path, opened.identity(), std::get<0>(std::move(manifest))}, table, std::move(remote));
+  if (RejectionOf(plugin) != nullptr || table->delegate_count(table) == 0) return nullptr;
+  const deputy_str& id = table->delegate_at(table, 0)->id;
+  request.delegate = std::string(id.data, id.size);
+  Result<std::unique_ptr<Delegate>> delegate = DelegateProxy::Open(std::get<0>(std::move(plugin)), request);
+  return delegate.ok() ? *std::move(delegate) : nullptr;
 }
 
 inline const deputy_plugin* InProcess(const std::filesystem::path& file) {

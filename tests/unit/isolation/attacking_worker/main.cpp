@@ -102,9 +102,9 @@ Reply<PluginForm> Description() {
   DelegateForm& form = reply.payload.delegates.emplace_back();
   form.id = Str("attacking");
   form.has_probe = form.has_get_extension = form.has_scratch_size = form.has_cancel = true;
-  for (TableForm* table :
-       {&form.blob, &form.capabilities, &form.concurrency, &form.device_control, &form.devices, &form.estimate,
-        &form.memory, &form.operators, &form.options, &form.profiling, &form.propose, &form.resize})
+  for (TableForm* table : {&form.async, &form.blob, &form.capabilities, &form.concurrency, &form.device_control,
+                           &form.devices, &form.estimate, &form.memory, &form.operators, &form.options, &form.profiling,
+                           &form.propose, &form.resize, &form.scheduling})
     *table = {true, 512, 0, 0xffff};
   return reply;
 }
@@ -309,6 +309,26 @@ const Attack kAttacks[] = {
        side.page().answered.store(side.page().number.load() + 1);
        side.page().answers.Ring();
        Wait();
+     }},
+    // The first execute is answered; the next call is that of a submitted run, whose end does not come.
+    {"submitted_for_ever",
+     [](const Side& side) {
+       static std::atomic<int> calls{0};
+       if (calls++ == 0) return AnswerWell(side);
+       side.page().submitted.store(side.page().number.load());
+       side.page().answers.Ring();
+       Wait();
+     }},
+    {"submitted_and_doubled",
+     [](const Side& side) {
+       side.page().submitted.store(side.page().number.load());
+       AnswerWell(side), AnswerWell(side);
+     }},
+    {"submitted_is_another",
+     [](const Side& side) {
+       side.page().submitted.store(side.page().number.load() + 1);
+       side.page().answers.Ring();
+       AnswerWell(side);
      }},
     {"large_log",
      [](const Side& side) {
