@@ -107,11 +107,12 @@ Transfer Channel::Receive(WireFrame& frame, const TimeLimit& limit, const CallPa
     // Before the looks at what a ring announces.
     const uint32_t seen = bell.count();
     if (HasAnswer()) return TakeAnswer(frame, limit);
-    // After what the submission has sent.
-    if (pause.when_submitted && HasSubmitted() && !HasInput(socket())) return Transfer::kPending;
     if (pauses && Clock::now() >= pause.at && !HasInput(socket())) return Transfer::kPending;
-    const bool rung = spin_.Poll(bell, seen);
+    const bool rung = spin_.Poll([&] { return bell.count() != seen; });
     if (HasAnswer()) return TakeAnswer(frame, limit);
+    // After what the submission has sent.
+    if (pause.when_submitted && HasSubmitted() && (page().sent_first.load() == 0 || !HasInput(socket())))
+      return Transfer::kPending;
     if (HasInput(socket())) return TakeFrame(frame, limit);
     if (ended_.load(std::memory_order_acquire)) return Transfer::kClosed;
     if (limit.exists() || limit.looks()) {

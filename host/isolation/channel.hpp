@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "base/spin.hpp"
 #include "isolation/channel_page.hpp"
 #include "isolation/frame.hpp"
 #include "isolation/shared_memory.hpp"

@@ -8,8 +8,6 @@
 #include <climits>
 #include <ctime>
 
-#include "base/spin.hpp"
-
 namespace deputy::host {
 namespace {
 
@@ -26,20 +24,6 @@ void Bell::Ring() {
   if (sleeps_.load(std::memory_order_seq_cst) != 0) FutexCall(count_, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
-bool Bell::Poll(uint32_t seen, std::chrono::nanoseconds most) const {
-  if (most.count() <= 0) return count() != seen;
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point end = Clock::now() + most;
-  constexpr int kRounds = 16;  // between two looks at the clock
-  do {
-    for (int round = 0; round < kRounds; ++round) {
-      if (count() != seen) return true;
-      Pause();
-    }
-  } while (Clock::now() < end);
-  return count() != seen;
-}
-
 void Bell::Sleep(uint32_t seen, std::chrono::nanoseconds most) {
   constexpr int64_t kSecond = 1'000'000'000;
   const timespec limit{static_cast<time_t>(most.count() / kSecond), static_cast<long>(most.count() % kSecond)};
@@ -48,22 +32,6 @@ void Bell::Sleep(uint32_t seen, std::chrono::nanoseconds most) {
   if (count_.load(std::memory_order_seq_cst) == seen)
     FutexCall(count_, FUTEX_WAIT, seen, most.count() < 0 ? nullptr : &limit);
   sleeps_.store(0, std::memory_order_relaxed);
-}
-
-bool SpinTime::Poll(const Bell& bell, uint32_t seen) {
-  constexpr std::chrono::nanoseconds kShortest = std::chrono::microseconds(1);
-  constexpr uint32_t kBetweenTries = 32;
-  if (now_ < kShortest && most_ >= kShortest && ++left_out_ >= kBetweenTries) {
-    left_out_ = 0;
-    now_ = most_;
-    const bool rung = bell.Poll(seen, most_);
-    if (!rung) now_ = std::chrono::nanoseconds(0);
-    return rung;
-  }
-  const bool rung = bell.Poll(seen, now_ < kShortest ? std::chrono::nanoseconds(0) : now_);
-  if (!rung) now_ /= 2;
-  if (rung && now_ >= kShortest) now_ = most_;
-  return rung;
 }
 
 bool PutWords(uint64_t* slot, std::atomic<uint32_t>& count, const std::vector<uint64_t>& words) {

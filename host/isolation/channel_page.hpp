@@ -20,8 +20,6 @@ class Bell {
   uint32_t count() const { return count_.load(std::memory_order_acquire); }
   // What was written before is seen by a thread that sees the new count.
   void Ring();
-  // Waits in a loop for another count than `seen`; at once false for 0 ns.
-  bool Poll(uint32_t seen, std::chrono::nanoseconds most) const;
   // Sleeps until the count is another one than `seen`, and not for longer than `most`; for as long as it takes if that
   // is negative.
   void Sleep(uint32_t seen, std::chrono::nanoseconds most);
@@ -29,21 +27,6 @@ class Bell {
  private:
   std::atomic<uint32_t> count_;
   std::atomic<uint32_t> sleeps_;  // a thread is in Sleep
-};
-
-// How long a side polls next: as long as allowed while that is worth it, half as long after each time in vain, and not
-// at all in the end. Two sides that have to share a processor would only keep it from each other. It tries again now
-// and then.
-class SpinTime {
- public:
-  explicit SpinTime(std::chrono::nanoseconds most) : most_(most), now_(most) {}
-  // Bell::Poll for that time.
-  bool Poll(const Bell& bell, uint32_t seen);
-
- private:
-  const std::chrono::nanoseconds most_;
-  std::chrono::nanoseconds now_;
-  uint32_t left_out_ = 0;
 };
 
 // Where the message of a call is.
@@ -64,7 +47,8 @@ struct ChannelPage {
   alignas(64) Bell answers;        // of the worker, and of the host's watcher when the worker has ended
   std::atomic<uint32_t> answered;  // the number of the call whose answer is in the slot
   std::atomic<uint32_t> answer_words;
-  std::atomic<uint32_t> submitted;  // the number of the last call whose run the delegate has begun, and ends by itself
+  std::atomic<uint32_t> submitted;   // the number of the last call whose run the delegate has begun, and ends by itself
+  std::atomic<uint32_t> sent_first;  // messages of that call are on the socket
   alignas(64) uint64_t call[kSlotWords];
   uint64_t answer[kSlotWords];
 };

@@ -28,7 +28,7 @@ bool HostChannel::TakeCall(WireFrame& frame) {
   current_channel = this;
   Bell& bell = page().calls;
   while (bell.count() == seen_)
-    if (!spin_.Poll(bell, seen_)) bell.Sleep(seen_, std::chrono::nanoseconds(-1));
+    if (!spin_.Poll([&] { return bell.count() != seen_; })) bell.Sleep(seen_, std::chrono::nanoseconds(-1));
   seen_ = bell.count();
   has_sent_ = false;
   const CallPlace place = page().place.load(std::memory_order_relaxed);
@@ -57,6 +57,7 @@ void HostChannel::Return(Function function, const std::vector<uint64_t>& words) 
 }
 
 void HostChannel::NoteSubmitted() {
+  page().sent_first.store(has_sent_ ? 1 : 0, std::memory_order_relaxed);
   page().submitted.store(page().number.load(std::memory_order_relaxed), std::memory_order_release);
   page().answers.Ring();
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/spin.hpp"
 #include "isolation/channel_page.hpp"
 #include "isolation/frame.hpp"
 #include "isolation/messages.hpp"
@@ -29,7 +30,8 @@ class HostChannel {
   HostChannel(Descriptor socket, std::unique_ptr<Mapping> page)
       : socket_(std::move(socket)),
         page_(std::move(page)),
-        spin_(std::chrono::nanoseconds(this->page().spin_ns.load(std::memory_order_relaxed))) {}
+        spin_(std::chrono::nanoseconds(this->page().spin_ns.load(std::memory_order_relaxed))),
+        run_spin_(spin_) {}
   HostChannel(const HostChannel&) = delete;
   HostChannel& operator=(const HostChannel&) = delete;
 
@@ -61,6 +63,9 @@ class HostChannel {
 
   bool cancelled() const { return page().cancelled.load(std::memory_order_relaxed) != 0; }
 
+  // For the ends of runs that a delegate has begun.
+  SpinTime& run_spin() { return run_spin_; }
+
   // Memory of the tensors of a run, and of outputs that a run sizes.
   std::unique_ptr<Mapping> tensors;
   std::map<uint32_t, std::unique_ptr<Mapping>> outputs;
@@ -73,11 +78,11 @@ class HostChannel {
 
   Descriptor socket_;
   std::unique_ptr<Mapping> page_;
-  SpinTime spin_;
-  uint32_t seen_ = 0;              // of the calls that were announced
-  std::atomic<uint64_t> call_{0};  // the number of the last one
-  std::mutex mutex_;               // of one exchange, or one notice
-  bool has_sent_ = false;          // on the socket, since the last call
+  SpinTime spin_, run_spin_;
+  uint32_t seen_ = 0;                  // of the calls that were announced
+  std::atomic<uint64_t> call_{0};      // the number of the last one
+  std::mutex mutex_;                   // of one exchange, or one notice
+  std::atomic<bool> has_sent_{false};  // on the socket, since the last call
 };
 
 }  // namespace deputy::host

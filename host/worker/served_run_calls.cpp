@@ -163,7 +163,7 @@ StatusHandle ServedCall::RunSubmitted(ServedContext& context, const RunForm& run
     context.in_flight = made;
     if (context.cancelled == run.args.run) CancelInFlight(context);
   }
-  submitted.Wait(nullptr);
+  submitted.Wait(nullptr, channel_.run_spin());
   {
     const std::lock_guard lock(context.mutex);
     context.in_flight = nullptr;

@@ -25,13 +25,19 @@ ROWS = {
     "IsolatedInputOfItsOwn": ("input in memory of the application", None),
     "IsolatedOutput": ("input in shared memory, output as large", None),
 }
+# The same of runs that a delegate's queue takes; of whole runs.
+QUEUES = {
+    "QueuedInProcess": ("in process, with a device that polls", 3),
+    "SubmittedInProcess": ("in process, with a device that has ended when it returns", None),
+    "SubmittedIsolated": ("the same in a worker process", 10),
+}
 SIZES = {1 << 10: "1 KB", 64 << 10: "64 KB", 1 << 20: "1 MB", 16 << 20: "16 MB"}
 
 
 def measure(build):
     """{benchmark: {bytes: counters}}"""
     command = [build / "bin" / "isolation_benchmarks", "--benchmark_format=json", "--benchmark_min_time=0.2",
-               "--benchmark_filter=/(" + "|".join(map(str, SIZES)) + ")$"]  # fmt: skip
+               "--benchmark_filter=/(" + "|".join(map(str, SIZES)) + ")$|" + "|".join(QUEUES)]  # fmt: skip
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True)
     found = {}
     for one in json.loads(done.stdout)["benchmarks"]:
@@ -42,11 +48,17 @@ def measure(build):
     return found
 
 
+def time_of(found, name):
+    return next(iter(found[name].values()))["run_us"]
+
+
 def table(found):
     lines = ["| added to a run, µs | " + " | ".join(SIZES.values()) + " |", "|---|" + "---:|" * len(SIZES)]
     for name, (text, _) in ROWS.items():
         cells = [f"{found[name][size]['added_us']:.1f}" for size in SIZES]
         lines.append(f"| {text} | " + " | ".join(cells) + " |")
+    lines += ["", "| run that a queue takes | µs |", "|---|---:|"]
+    lines += [f"| {text} | {time_of(found, name):.1f} |" for name, (text, _) in QUEUES.items()]
     return "\n".join(lines)
 
 
@@ -55,6 +67,9 @@ def missed(found):
         f"{name}, {SIZES[size]}: {found[name][size]['added_us']:.1f} us, more than {most}"
         for name, (_, most) in ROWS.items() if most is not None
         for size in SIZES if found[name][size]["added_us"] > most
+    ] + [
+        f"{name}: {time_of(found, name):.1f} us, more than {most}"
+        for name, (_, most) in QUEUES.items() if most is not None and time_of(found, name) > most
     ]  # fmt: skip
 
 

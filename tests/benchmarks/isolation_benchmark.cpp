@@ -125,11 +125,31 @@ void IsolatedInputSleeping(benchmark::State& state) { Isolated(state, {"ReduceMa
 void IsolatedInputAfterPause(benchmark::State& state) {
   Isolated(state, {"ReduceMax", kReads, false, true, true, true});
 }
+// From submit to the end of a run of a queue. One delegate at a time: a device may poll all the time.
+void Queued(benchmark::State& state, const std::string& name, const std::string& isolation) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("isolation_benchmark_" + std::to_string(getpid()) + ".onnx");
+  std::ofstream(file, std::ios::binary) << OneNode("ReduceMax", 25, 1);
+  Run run;
+  Status status = run.Prepare(file, "{name: " + name + ", isolation: " + isolation + "}", 25, true);
+  std::filesystem::remove(file);
+  for (auto _ : state) {
+    if (status.ok()) status = run.Time();
+    if (!status.ok()) return state.SkipWithError(status.ToString().c_str());
+  }
+  state.counters["run_us"] = run.Median();
+}
+void QueuedInProcess(benchmark::State& state) { Queued(state, "queued_element", "none"); }
+void SubmittedInProcess(benchmark::State& state) { Queued(state, "instant_element", "none"); }
+void SubmittedIsolated(benchmark::State& state) { Queued(state, "instant_element", "process"); }
 void IsolatedOutput(benchmark::State& state) { Isolated(state, {"Identity", kCopies, true}); }
 BENCHMARK(IsolatedInput)->Apply(Sizes);
 BENCHMARK(IsolatedInputOfItsOwn)->Apply(Sizes);
 BENCHMARK(IsolatedInputSleeping)->Apply(Sizes);
 BENCHMARK(IsolatedInputAfterPause)->Apply(Sizes);
+BENCHMARK(QueuedInProcess)->Arg(100)->Unit(benchmark::kMicrosecond);
+BENCHMARK(SubmittedInProcess)->Arg(100)->Unit(benchmark::kMicrosecond);
+BENCHMARK(SubmittedIsolated)->Arg(100)->Unit(benchmark::kMicrosecond);
 BENCHMARK(IsolatedOutput)->Apply(Sizes);
 
 }  // namespace

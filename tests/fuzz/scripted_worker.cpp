@@ -2,9 +2,9 @@
 // host, so that it starts quickly.
 //
 // The script is a list of frames. Before each stands a number of 4 bytes: the size of the frame, in the highest bit
-// whether a message of the host is awaited first, and in the next one whether the words are put into the slot for the
-// answer of a run. A frame whose function is 0 gets the function of the host's last call, one whose call is 0 its
-// number.
+// whether a message of the host is awaited first, in the next one whether the words are put into the slot for the
+// answer of a run, and in the third whether the run of the host's last call is said to be submitted before. A frame
+// whose function is 0 gets the function of the host's last call, one whose call is 0 its number.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -26,7 +26,7 @@ using deputy::host::ChannelPage;
 constexpr int kControl = 3;
 constexpr uint32_t kCall = 1;
 constexpr size_t kKindAt = 4, kFunctionAt = 8, kWordsAt = 16, kCallAt = 24, kHeadSize = 32;
-constexpr uint32_t kAwaits = 0x80000000u, kInSlot = 0x40000000u;
+constexpr uint32_t kAwaits = 0x80000000u, kInSlot = 0x40000000u, kSubmits = 0x20000000u;
 using Head = std::array<uint8_t, kHeadSize>;
 
 // Where script and host wait for each other, the worker ends soon.
@@ -144,6 +144,7 @@ void Play(int script) {
     if (frame.size() >= kHeadSize) std::memcpy(&call, frame.data() + kCallAt, sizeof call);
     if (function == 0) std::memcpy(frame.data() + kFunctionAt, &channel.function, sizeof function);
     if (call == 0) std::memcpy(frame.data() + kCallAt, &channel.call, sizeof call);
+    if ((size & kSubmits) != 0 && channel.page != nullptr) channel.page->submitted.store(channel.page->number.load());
     if ((size & kInSlot) != 0)
       AnswerInSlot(channel, frame);
     else if (write(channel.socket < 0 ? kControl : channel.socket, frame.data(), frame.size()) !=

@@ -28,10 +28,10 @@ using host::FrameKind;
 using host::Function;
 
 constexpr size_t kMostBytes = 16 * 1024, kMostFrame = 0xffff;
-constexpr uint32_t kAwaits = 0x80000000u, kInSlot = 0x40000000u;
+constexpr uint32_t kAwaits = 0x80000000u, kInSlot = 0x40000000u, kSubmits = 0x20000000u;
 
 struct Record {
-  bool awaits = false, in_slot = false;
+  bool awaits = false, in_slot = false, submits = false;
   Bytes frame;
 };
 
@@ -41,7 +41,8 @@ std::vector<Record> RecordsOf(std::span<const uint8_t> script) {
     const auto size = Load<uint32_t>(script, 0);
     script = script.subspan(sizeof size);
     const auto frame = script.first(std::min<size_t>(size & kMostFrame, script.size()));
-    records.push_back({(size & kAwaits) != 0, (size & kInSlot) != 0, Bytes(frame.begin(), frame.end())});
+    records.push_back(
+        {(size & kAwaits) != 0, (size & kInSlot) != 0, (size & kSubmits) != 0, Bytes(frame.begin(), frame.end())});
     script = script.subspan(frame.size());
   }
   return records;
@@ -54,7 +55,7 @@ Bytes ScriptOf(const std::vector<Record>& records) {
     script.resize(at + sizeof(uint32_t));
     Store(script, at,
           static_cast<uint32_t>(record.frame.size() & kMostFrame) | (record.awaits ? kAwaits : 0) |
-              (record.in_slot ? kInSlot : 0));
+              (record.in_slot ? kInSlot : 0) | (record.submits ? kSubmits : 0));
     script.insert(script.end(), record.frame.begin(), record.frame.end());
   }
   return script;
@@ -69,7 +70,7 @@ Record Make(FrameKind kind, Function function, bool awaits, Random& random) {
   head.kind = kind;
   head.function = function;
   head.words = maker.words().size();
-  Record record{awaits, false, Bytes(sizeof head + maker.words().size() * sizeof(uint64_t))};
+  Record record{awaits, false, false, Bytes(sizeof head + maker.words().size() * sizeof(uint64_t))};
   Store(record.frame, 0, head);
   if (!maker.words().empty())
     std::memcpy(record.frame.data() + sizeof head, maker.words().data(), record.frame.size() - sizeof head);
@@ -89,6 +90,7 @@ Record MakeRecord(Random& random) {
     record = Make<Message>(kind, is_of_the_call ? Function{} : function, is_result, random);
   });
   record.in_slot = kind == FrameKind::kReturn && random.OneIn(8);
+  record.submits = kind == FrameKind::kReturn && random.OneIn(8);
   return record;
 }
 
@@ -155,7 +157,7 @@ void MutateInput(Bytes& input, Random& random) {
       records.insert(place, std::move(copy));
       break;
     }
-    case 5: (random.OneIn(3) ? place->in_slot : place->awaits) ^= true; break;
+    case 5: (random.OneIn(3) ? place->in_slot : random.OneIn(3) ? place->submits : place->awaits) ^= true; break;
     default: ChangeFrame(place->frame, random); break;
   }
   Bytes script = ScriptOf(records);

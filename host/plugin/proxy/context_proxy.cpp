@@ -12,6 +12,8 @@
 namespace deputy::host {
 namespace {
 
+// As long as the default of `spin`.
+constexpr std::chrono::microseconds kSpin{50};
 // A device's queue may be full of the runs of others: as long as it may be, and the time between two attempts.
 constexpr uint64_t kLongestFullNs = 1'000'000'000, kFullQueuePauseNs = 1'000'000;
 
@@ -30,7 +32,8 @@ ContextProxy::ContextProxy(std::shared_ptr<const ExecutableProxy> executable)
     : executable_(std::move(executable)),
       opened_(executable_->opened()),
       open_(executable_->graph()->graph(), executable_->outputs()),
-      can_cancel_(opened_.async() == nullptr && DEPUTY_HAS_FN(&opened_.table(), deputy_delegate, cancel)) {
+      can_cancel_(opened_.async() == nullptr && DEPUTY_HAS_FN(&opened_.table(), deputy_delegate, cancel)),
+      spin_(opened_.async() != nullptr && AvailableCpus() > 1 ? kSpin : std::chrono::microseconds(0)) {
   args_.struct_size = sizeof args_;
   args_.input_count = static_cast<uint32_t>(executable_->input_count());
   args_.output_count = static_cast<uint32_t>(executable_->output_count());
@@ -169,9 +172,9 @@ Status ContextProxy::RunSubmitted(Watch watch, const PassRequest& request) {
 }
 
 Status ContextProxy::EndOf(SubmittedRuns::Run& run, deputy_async_run* made, const CancellationToken* token) {
-  if (!run.Wait(token)) {
+  if (!run.Wait(token, spin_)) {
     CancelSubmitted(made);
-    run.Wait(nullptr);
+    run.Wait(nullptr, spin_);
   }
   deputy_status* const ended = run.TakeStatus();
   opened_.CallVoid(

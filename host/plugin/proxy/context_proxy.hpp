@@ -65,6 +65,7 @@ class ContextProxy final : public ExecutionContext {
   std::mutex awaited_mutex_;
   deputy_async_run* awaited_ = nullptr;        // by AwaitEndOf
   bool has_scratch_size_ = false;              // args_.scratch_size is known
+  SpinTime spin_;                              // for the ends of submitted runs
   Scratch scratch_;                            // where a run brings none
   bool is_first_ = true;                       // since it was made, or resized
   std::atomic<bool> running_{false};           // a guarded run

@@ -26,7 +26,8 @@ SubmittedRuns::Run::~Run() {
   *link = next_;
 }
 
-bool SubmittedRuns::Run::Wait(const CancellationToken* token) {
+bool SubmittedRuns::Run::Wait(const CancellationToken* token, SpinTime& spin) {
+  if (spin.Poll([this] { return has_ended_.load(std::memory_order_acquire); })) return true;
   const uint64_t deadline_ns = token == nullptr || token->deadline_ns == 0 ? UINT64_MAX : token->deadline_ns;
   std::unique_lock lock(runs_.mutex_);
   while (!has_ended_) {

@@ -1,6 +1,7 @@
 // Runs that a delegate has begun and ends by itself (ext/draft/async.h): the host's side of their ends.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -8,6 +9,7 @@
 
 #include "base/cancellation.hpp"
 #include "base/limited_log.hpp"
+#include "base/spin.hpp"
 #include "deputy/abi/ext/draft/async.h"
 
 namespace deputy::host {
@@ -31,7 +33,7 @@ class SubmittedRuns {
 
     uint64_t number() const { return number_; }
     // Until the run has ended. False: the token was due before; null: none ever is.
-    bool Wait(const CancellationToken* token);
+    bool Wait(const CancellationToken* token, SpinTime& spin);
     // Of a run that has ended: the host's, null for success.
     deputy_status* TakeStatus();
 
@@ -39,8 +41,8 @@ class SubmittedRuns {
     friend class SubmittedRuns;
     SubmittedRuns& runs_;
     uint64_t number_ = 0;
-    bool has_ended_ = false;
-    deputy_status* status_ = nullptr;
+    std::atomic<bool> has_ended_{false};
+    deputy_status* status_ = nullptr;  // before has_ended_
     std::condition_variable changed_;
     Run* next_ = nullptr;
   };

@@ -30,8 +30,7 @@ TEST(Bell, IsNotMissedBetweenTheLookAndTheSleep) {
   bell.Ring();
   const Clock::time_point begin = Clock::now();
   bell.Sleep(seen, seconds(60));
-  EXPECT_FALSE(bell.Poll(bell.count(), microseconds(0)));
-  EXPECT_TRUE(bell.Poll(seen, microseconds(0)));
+  EXPECT_NE(bell.count(), seen);
   EXPECT_LT(Clock::now() - begin, seconds(30));
 }
 
@@ -57,14 +56,14 @@ TEST(Bell, LosesNoRingOfTwoThreads) {
     std::thread answers([&] {
       for (uint32_t seen = 0; seen < kRounds; ++seen) {
         while (there.count() == seen)
-          if (!there.Poll(seen, spin)) there.Sleep(seen, std::chrono::nanoseconds(-1));
+          if (!PollFor(spin, [&] { return there.count() != seen; })) there.Sleep(seen, std::chrono::nanoseconds(-1));
         back.Ring();
       }
     });
     for (uint32_t seen = 0; seen < kRounds; ++seen) {
       there.Ring();
       while (back.count() == seen)
-        if (!back.Poll(seen, spin)) back.Sleep(seen, std::chrono::nanoseconds(-1));
+        if (!PollFor(spin, [&] { return back.count() != seen; })) back.Sleep(seen, std::chrono::nanoseconds(-1));
     }
     answers.join();
     EXPECT_EQ(back.count(), kRounds);
@@ -75,35 +74,6 @@ TEST(Bell, SleepEndsAtItsLimit) {
   Bell bell{};
   bell.Sleep(bell.count(), milliseconds(5));
   EXPECT_EQ(bell.count(), 0u);
-}
-
-TEST(SpinTime, EndsWhereItIsInVainAndTriesAgain) {
-  Bell bell{};
-  const std::chrono::nanoseconds most = milliseconds(2);
-  SpinTime spin(most);
-  const auto polls = [&](uint32_t seen) {  // whether it took as long as allowed
-    const Clock::time_point begin = Clock::now();
-    const bool rung = spin.Poll(bell, seen);
-    EXPECT_EQ(rung, seen != bell.count());
-    return Clock::now() - begin >= most;
-  };
-  EXPECT_TRUE(polls(0));
-  for (int i = 0; i < 20; ++i) (void)polls(0);
-  int tries = 0;
-  constexpr int kPolls = 320;
-  for (int i = 0; i < kPolls; ++i) tries += polls(0) ? 1 : 0;
-  EXPECT_GE(tries, kPolls / 32);
-  bell.Ring();
-  for (int i = 0; i < 40; ++i) (void)polls(0);  // a try succeeds
-  EXPECT_TRUE(polls(1));
-}
-
-TEST(SpinTime, OfZeroNeverPolls) {
-  Bell bell{};
-  SpinTime spin(microseconds(0));
-  for (int i = 0; i < 100; ++i) EXPECT_FALSE(spin.Poll(bell, 0));
-  bell.Ring();
-  EXPECT_TRUE(spin.Poll(bell, 0));
 }
 
 class ChannelTest : public ::testing::TestWithParam<int> {
