@@ -241,8 +241,8 @@ EXPECTED = {
 SOUND = {"good", "able", "claims_whole", "claims_clusters", "groups_named", "groups_quantized", "heeds_deadline",
          "calls_another_abi", "escapes", "escapes_with_devices", "exclusive",
          "holds_memory", "ignores_cancel", "has_queue", "queue_is_shared", "keeps_memory", "memory_has_little_room",
-         "memory_has_no_room", "memory_imports", "leaves_a_mark", "logs_a_lot", "misbehaves", "needs_socket",
-         "one_at_a_time", "outlives_deadline",
+         "memory_has_no_room", "memory_imports", "memory_refuses_imports", "memory_wants_tiles", "leaves_a_mark",
+         "logs_a_lot", "misbehaves", "needs_socket", "one_at_a_time", "outlives_deadline",
          "takes_custom", "takes_open_extents", "duplicate", "rival", "says_priority", "unavailable", "finder",
          "streamer"}  # fmt: skip
 # All but the operators that a fixture does not have.

@@ -340,6 +340,44 @@ TEST_P(DeviceMemoryTest, SharedBuffersAreUsedInPlaceByTheDeviceAndByOthers) {
   EXPECT_NEAR(static_cast<double>(transferred_ns - session_.statistics().device_ns.at(0)), 16 / 0.9, 2);
 }
 
+// Where a delegate refuses the memory, which is said once, or wants more bytes than a buffer has.
+TEST_P(DeviceMemoryTest, SharedBuffersThatADelegateDoesNotImportAreInHostMemory) {
+  std::atomic<int> refused{0};
+  SetLogSink([&](LogLevel, std::string_view, std::string_view message) {
+    refused += message.find("is in host memory: ") != std::string_view::npos ? 1 : 0;
+  });
+  const auto run = [&](const std::string& delegate) {
+    refused = 0;
+    const Result<Context> context = Context::FromYamlText(
+        "memory.yaml", "version: 1\nplugins: {paths: [" FIXTURE_PLUGINS
+                       "], trust: any}\ncache: {dir: \"off\"}\nlog: {level: info}\ndelegates: [{name: " +
+                           delegate + ", isolation: " + GetParam() + "}]\n");
+    EXPECT_TRUE(context.ok()) << context.status().ToString();
+    Model model;
+    EXPECT_TRUE(model.Build(std::string(kModels) + "/relu.onnx", *context).ok());
+    Session session = *model.CreateSession();
+    Buffer x = *Buffer::MakeShared(DType::kFloat32, {2, 3}), y = *Buffer::MakeShared(DType::kFloat32, {2, 3});
+    EXPECT_TRUE(session.BindInput("x", x).ok() && session.BindOutput("y", y).ok());
+    for (int i = 0; i < 5; ++i) {
+      const float first = static_cast<float>(i);
+      EXPECT_TRUE(
+          x.Write(*Tensor::FromValues<float>(DType::kFloat32, {2, 3}, std::vector<float>{-1, first, 2, -3, 4, 5}))
+              .ok());
+      std::vector<Tensor> outputs;
+      const Status status = session.Predict({Tensor()}, &outputs);
+      EXPECT_TRUE(status.ok()) << status.ToString();
+      EXPECT_EQ(Values(*y.Read()), (std::vector<float>{0, first, 2, 0, 4, 5}));
+      EXPECT_EQ(session.statistics().buffer_copies, 0u);
+    }
+    EXPECT_EQ(context->Health().delegates.at(0).failures, 0u);
+    return refused.load();
+  };
+  EXPECT_EQ(run("memory_imports"), 0);
+  EXPECT_EQ(run("memory_refuses_imports"), 2);
+  EXPECT_EQ(run("memory_wants_tiles"), 0);
+  SetLogSink(nullptr);
+}
+
 TEST_P(DeviceMemoryTest, SharedMemoryCarriesValuesFromAndToAnotherProcess) {
   Load("adding_up");
   Buffer last = *Buffer::MakeShared(DType::kFloat32, {4, 16}), next = *Buffer::MakeShared(DType::kFloat32, {4, 16});

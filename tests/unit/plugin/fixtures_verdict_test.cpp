@@ -280,6 +280,8 @@ const Row kRows[] = {
     {"memory_imports_anything", "compiled", "", "", "memory.imports"},
     {"memory_imports_from_zero", "compiled", "", "", "memory.imports"},
     {"memory_closes_imports", "compiled", "", "", "memory.imports"},
+    {"memory_refuses_imports", "compiled", "", "", "sound"},
+    {"memory_wants_tiles", "compiled", "", "", "sound"},
     {"memory_keeps_imports", "compiled", "", "", "memory.imports"},
     {"memory_sets_flags", "compiled", "", "", "memory.imports"},
     {"memory_writes_beside", "compiled", "", "", "memory.runs"},
