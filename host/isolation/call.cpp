@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace deputy::host {
 deputy_status* CallResult::ToStatus(const deputy_host* host) const {
@@ -20,6 +21,12 @@ HostForm FormOf(const deputy_host* host) {
   return form;
 }
 
+RemoteCall::~RemoteCall() {
+  if (channel_ == nullptr) return;
+  if (in_progress_) link_.Abandon();
+  link_.Release(std::move(channel_), sound_ && !in_progress_);
+}
+
 CallResult RemoteCall::ResultOf(const Outcome& outcome) {
   if (!outcome.failed) return {};
   const deputy_str& text = outcome.message;
@@ -27,12 +34,12 @@ CallResult RemoteCall::ResultOf(const Outcome& outcome) {
 }
 
 CallResult RemoteCall::Invalid(std::string_view what) {
-  sound_ = false;
+  sound_ = in_progress_ = false;
   return CallResult::Failure(DEPUTY_INTERNAL, link_.Condemn(fmt::format("sent {}", what)));
 }
 
 CallResult RemoteCall::Lost(Transfer transfer) {
-  sound_ = false;
+  sound_ = in_progress_ = false;
   switch (transfer) {
     case Transfer::kOverdue:
       return CallResult::Failure(DEPUTY_DEVICE_LOST, link_.Condemn(limit_.Fault(), limit_.name()));

@@ -70,9 +70,8 @@ class RemoteCall {
   // A call with a limit that has begun, and that outlives it: that of a run.
   RemoteCall(WorkerLink& link, Function function, const CallScope& scope, CallDeadline& limit)
       : limit_(limit), link_(link), function_(function), scope_(scope), channel_(link.Acquire()) {}
-  ~RemoteCall() {
-    if (channel_ != nullptr) link_.Release(std::move(channel_), sound_ && !in_progress_);
-  }
+  // A call that has not returned, for lack of memory here, ends the worker, which goes on with what it was given.
+  ~RemoteCall();
   RemoteCall(const RemoteCall&) = delete;
   RemoteCall& operator=(const RemoteCall&) = delete;
 

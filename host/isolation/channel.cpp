@@ -102,13 +102,14 @@ Transfer Channel::Receive(WireFrame& frame, const TimeLimit& limit, const CallPa
   using Clock = TimeLimit::Clock;
   std::optional<Clock::time_point> first_look;
   std::chrono::nanoseconds longest = kFirstSleep;
+  SpinTime& spin = HasSubmitted() ? end_spin_ : spin_;
   const bool pauses = pause.at != Clock::time_point::max();
   while (true) {
     // Before the looks at what a ring announces.
     const uint32_t seen = bell.count();
     if (HasAnswer()) return TakeAnswer(frame, limit);
-    if (pauses && Clock::now() >= pause.at && !HasInput(socket())) return Transfer::kPending;
-    const bool rung = spin_.Poll([&] { return bell.count() != seen; });
+    if (pauses && Clock::now() >= pause.at) return Transfer::kPending;
+    const bool rung = spin.Poll([&] { return bell.count() != seen; });
     if (HasAnswer()) return TakeAnswer(frame, limit);
     // After what the submission has sent.
     if (pause.when_submitted && HasSubmitted() && (page().sent_first.load() == 0 || !HasInput(socket())))

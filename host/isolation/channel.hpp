@@ -56,7 +56,7 @@ class Channel {
 
  private:
   Channel(int socket, std::unique_ptr<Mapping> page, uint32_t channel, std::chrono::nanoseconds spin)
-      : socket_(socket), page_(std::move(page)), channel_(channel), spin_(spin) {}
+      : socket_(socket), page_(std::move(page)), channel_(channel), spin_(spin), end_spin_(spin) {}
   ChannelPage& page() const { return *reinterpret_cast<ChannelPage*>(page_->data()); }
   void Ring(CallPlace place, Function function);
   bool HasAnswer() const { return page().answered.load(std::memory_order_acquire) == number_; }
@@ -67,9 +67,9 @@ class Channel {
 
   const Descriptor socket_;
   const std::unique_ptr<Mapping> page_;
-  const uint32_t channel_;  // its number
-  SpinTime spin_;
-  uint32_t number_ = 0;  // of the last call; 0 is none's
+  const uint32_t channel_;    // its number
+  SpinTime spin_, end_spin_;  // for the ends of submitted runs
+  uint32_t number_ = 0;       // of the last call; 0 is none's
   Function function_{};
   std::atomic<bool> ended_{false};
 };

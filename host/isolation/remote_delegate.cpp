@@ -123,10 +123,11 @@ RemoteDelegate::RemoteDelegate(WorkerLink& link, uint32_t index, DelegateForm& f
 deputy_str RemoteInstance::Keep(deputy_str text) {
   if (text.data == nullptr) return text;
   const std::lock_guard lock(mutex);
-  constexpr size_t kMostTexts = 64;  // they do not change
-  if (texts.size() > kMostTexts) texts.clear();
+  constexpr size_t kMostTexts = 64;     // they do not change
   constexpr uint64_t kMostText = 4096;  // longer than the host takes
-  const std::string& kept = *texts.emplace(text.data, std::min(text.size, kMostText)).first;
+  std::string given(text.data, std::min(text.size, kMostText));
+  if (texts.size() >= kMostTexts && texts.count(given) == 0) return {};
+  const std::string& kept = *texts.insert(std::move(given)).first;
   return {kept.c_str(), kept.size()};
 }
 

@@ -88,7 +88,7 @@ struct RemoteInstance {
   std::mutex mutex;
   std::set<std::string> texts;  // that were given out
 
-  // A text of the worker that lives as long as the instance, of which it has a few. [any-thread]
+  // A text of the worker, which lives as long as the instance; empty where there are too many. [any-thread]
   deputy_str Keep(deputy_str text);
   static RemoteInstance& Of(deputy_instance* self) { return *reinterpret_cast<RemoteInstance*>(self); }
 };

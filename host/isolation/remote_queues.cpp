@@ -1,5 +1,6 @@
-// Queues of a delegate in a worker process. The channel of a run is its own from submit to its end, which the worker
-// waits for on that channel's thread: the host hears of it as fast as of the end of an execute.
+// Queues of a delegate in a worker process. A run has a channel of its own from submit to its end, for which the worker
+// waits on the thread of that channel. The table is for this host alone: runs have no sink and no fences, and poll and
+// wait are called by one thread at a time.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -11,12 +12,11 @@
 namespace deputy::host {
 namespace {
 
-// For a choice, for which runs wait.
+// The worker is ended after a longer choice.
 constexpr std::chrono::milliseconds kMostChoiceTime{1000};
 
 RemoteRun& RunOf(deputy_async_run* run) { return *reinterpret_cast<RemoteRun*>(run); }
 
-// Runs are waited for, without a sink.
 deputy_status* Submit(deputy_context* self, const deputy_async_args* args, deputy_async_run** out) {
   RemoteContext& context = RemoteContext::Of(self);
   return ForHost(context.instance.host, [&] {
@@ -53,8 +53,10 @@ deputy_status* Wait(deputy_async_run* self, uint64_t deadline_ns) {
 
 deputy_status* CancelRun(deputy_async_run* self) {
   const RemoteRun& run = RunOf(self);
-  run.context().instance.delegate.link().Cancel(Function::kCancelSubmitted, run.context().token, run.number());
-  return nullptr;
+  return ForHost(run.context().instance.host, [&] {
+    run.context().instance.delegate.link().Cancel(Function::kCancelSubmitted, run.context().token, run.number());
+    return CallResult();
+  });
 }
 
 void RunDestroy(deputy_async_run* self) { delete &RunOf(self); }

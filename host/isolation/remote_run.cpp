@@ -30,12 +30,12 @@ void Deliver(const Events& events, const deputy_profile_sink* sink) {
 
 RemoteRun::RemoteRun(RemoteContext& context, const deputy_run_args& args)
     : context_(context),
-      args_(args),
+      args_(Whole(args)),
       bytes_(InputBytes(context, args)),
       limit_(LimitOf(context, args, bytes_)),
       transfer_(args) {
   scope_.host = context.instance.host;
-  scope_.run = &args;
+  scope_.run = &args_;
 }
 
 CallResult RemoteRun::Send(const RunStart& start) {

@@ -17,7 +17,7 @@ struct RemoteContext;
 // From before it is sent until its result has been taken. One of a context at a time, by one thread at a time.
 class RemoteRun {
  public:
-  // Its limits begin here. `args` live as long.
+  // Its limits begin here. What `args` points to lives as long.
   RemoteRun(RemoteContext& context, const deputy_run_args& args);
   RemoteRun(const RemoteRun&) = delete;
   RemoteRun& operator=(const RemoteRun&) = delete;
@@ -38,7 +38,7 @@ class RemoteRun {
   CallResult Finish(WireFrame frame);
 
   RemoteContext& context_;
-  const deputy_run_args& args_;
+  const deputy_run_args args_;
   CallScope scope_;
   const std::optional<uint64_t> bytes_;  // of inputs, where these decide about the limit
   CallDeadline limit_;

@@ -262,6 +262,11 @@ std::string WorkerLink::Condemn(std::string_view fault, std::string_view limit) 
   return text;
 }
 
+void WorkerLink::Abandon() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!ended_) Kill();
+}
+
 std::string WorkerLink::HowLost(const TimeLimit& limit) {
   std::unique_lock lock(mutex_);
   // A closed channel and an end that is not yet seen are moments apart; a worker that closes one without reason is not

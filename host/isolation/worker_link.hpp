@@ -61,6 +61,8 @@ class WorkerLink final : private SharedArenaUser {
   // Ends the worker because of what it did: "sent an invalid frame". Returns the fault as a sentence. `limit`: the one
   // of time that it has exceeded, of FaultLimits. [any-thread]
   std::string Condemn(std::string_view fault, std::string_view limit = {});
+  // Ends the worker in a call that this side has given up, which is no fault of its own. [any-thread]
+  void Abandon() noexcept;
   // For a channel that was closed: waits until it is known how the worker ended, a moment at least and not much longer
   // than the limit of the call. [any-thread]
   std::string HowLost(const TimeLimit& limit);

@@ -63,7 +63,7 @@ class HostChannel {
 
   bool cancelled() const { return page().cancelled.load(std::memory_order_relaxed) != 0; }
 
-  // For the ends of runs that a delegate has begun.
+  // For the ends of submitted runs.
   SpinTime& run_spin() { return run_spin_; }
 
   // Memory of the tensors of a run, and of outputs that a run sizes.

@@ -59,8 +59,8 @@ void CancelRun(ServedPlugin& plugin, uint64_t token, uint64_t run, bool submitte
   const std::lock_guard lock(context->mutex);
   if (context->raw == nullptr) return;
   if (submitted) {
-    context->cancelled = run;
-    if (context->in_flight != nullptr) CancelInFlight(*context);
+    context->cancelled_number = run;
+    if (context->in_flight != nullptr && context->in_flight_number == run) CancelInFlight(*context);
     return;
   }
   const deputy_delegate* table = context->executable->instance->delegate->table;

@@ -98,11 +98,12 @@ struct ServedExecutable {
 };
 
 struct ServedContext {
-  std::mutex mutex;  // of these four against a cancel
+  std::mutex mutex;  // of these against a cancel
   std::shared_ptr<ServedExecutable> executable;
   deputy_context* raw = nullptr;
   deputy_async_run* in_flight = nullptr;
-  uint64_t cancelled = 0;  // the number of the last run that was to be cancelled
+  uint64_t in_flight_number = 0;
+  uint64_t cancelled_number = 0;  // of the last run that was to be cancelled
   EventBuffer events;
   std::unique_ptr<Received<ObjectCall<RunForm>>> last_run;
 };

@@ -143,7 +143,6 @@ ReplyWords ServedCall::Run(ServedContext& context, std::vector<Descriptor>& desc
   return ReplyWith(status, taken.events);
 }
 
-// The host hears of a run that has begun, since its next call may begin then.
 StatusHandle ServedCall::RunSubmitted(ServedContext& context, const RunForm& run) {
   const deputy_ext_async& async = *context.executable->instance->delegate->async;
   SubmittedRuns::Run submitted(plugin_.submitted_runs);
@@ -156,12 +155,15 @@ StatusHandle ServedCall::RunSubmitted(ServedContext& context, const RunForm& run
   args.priority = run.start.priority;
   deputy_async_run* made = nullptr;
   StatusHandle status = Invoke(async.submit, "submit", [&] { return async.submit(context.raw, &args, &made); });
+  if (status != nullptr && made != nullptr)
+    Log(LogLevel::kWarning, "submit broke its contract: it failed and made a run");
   if (status != nullptr || made == nullptr) return status;
   channel_.NoteSubmitted();
   {
     const std::lock_guard lock(context.mutex);
     context.in_flight = made;
-    if (context.cancelled == run.args.run) CancelInFlight(context);
+    context.in_flight_number = run.args.run;
+    if (context.cancelled_number == run.args.run) CancelInFlight(context);
   }
   submitted.Wait(nullptr, channel_.run_spin());
   {

@@ -1,6 +1,5 @@
 // The digits model on in-tree plugins that worker processes serve, through the public API: the same answers, bit by
 // bit, as in process; also by several sessions at once, and after the worker was killed.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -14,13 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "deputy/abi/delegate.h"
 #include "deputy/deputy.hpp"
-#include "deputy/sdk/in_process.hpp"
 #include "support/digits.hpp"
 #include "support/process_state.hpp"
-
-extern "C" const deputy_plugin* IsolatedPlugin(const char* worker, const char* file, std::shared_ptr<void>* keep);
 
 #if defined(__SANITIZE_ADDRESS__)
 // LeakSanitizer of GCC 12 ends with signal 11 where it follows the thread-local variables of oneDNN's threads.
@@ -30,35 +25,6 @@ extern "C" [[gnu::visibility("default")]] const char* __asan_default_options() {
 namespace deputy {
 namespace {
 
-struct Served {
-  std::shared_ptr<void> keep;
-  const deputy_plugin* plugin = nullptr;
-  std::string name;
-};
-
-// For Context::AddDelegate.
-sdk::InProcessPlugin MakeInProcessPlugin(std::shared_ptr<Served> served, const std::string&) {
-  const deputy_plugin* plugin = served->plugin;
-  std::string name = served->name;
-  return {std::move(served), plugin, std::move(name)};
-}
-
-std::shared_ptr<Served> Plugin(const std::string& name, bool isolated) {
-  auto served = std::make_shared<Served>();
-  served->name = name;
-  const std::string file = std::string(DEPUTY_TEST_PLUGINS "/") + name + ".so";
-  if (isolated) {
-    served->plugin = IsolatedPlugin(DEPUTY_WORKER, file.c_str(), &served->keep);
-  } else {
-    void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    EXPECT_NE(library, nullptr);
-    const auto query = reinterpret_cast<deputy_plugin_query_fn>(dlsym(library, DEPUTY_ENTRY_SYMBOL));
-    served->plugin = query(DEPUTY_ABI_VERSION, nullptr);
-  }
-  EXPECT_NE(served->plugin, nullptr);
-  return served;
-}
-
 class IsolatedModels : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -67,9 +33,10 @@ class IsolatedModels : public testing::TestWithParam<const char*> {
   }
   static Model Built(const std::string& plugin, bool isolated) {
     Result<Context> context = Context::FromYamlText(
-        "test.yaml", "version: 1\nplugins: {paths: [/nonexistent]}\ncache: {dir: \"off\"}\ndelegates: []\n");
+        "test.yaml", "version: 1\nplugins: {paths: ['" DEPUTY_TEST_PLUGINS
+                     "'], trust: any}\ncache: {dir: \"off\"}\nplacement: {policy: priority}\ndelegates: [{name: '" +
+                         plugin + "', isolation: " + (isolated ? "process" : "none") + "}]\n");
     EXPECT_TRUE(context.ok()) << context.status().ToString();
-    context->AddDelegate(Plugin(plugin, isolated));
     Model model;
     const Status status = model.Build(DEPUTY_TEST_DIGITS, *context);
     EXPECT_TRUE(status.ok()) << status.ToString();

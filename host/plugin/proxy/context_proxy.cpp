@@ -12,7 +12,7 @@
 namespace deputy::host {
 namespace {
 
-// As long as the default of `spin`.
+// That a thread polls for the end of a run before it sleeps.
 constexpr std::chrono::microseconds kSpin{50};
 // A device's queue may be full of the runs of others: as long as it may be, and the time between two attempts.
 constexpr uint64_t kLongestFullNs = 1'000'000'000, kFullQueuePauseNs = 1'000'000;
@@ -182,11 +182,36 @@ Status ContextProxy::EndOf(SubmittedRuns::Run& run, deputy_async_run* made, cons
   return opened_.Taken("done", executable_->graph(), ended);
 }
 
-void ContextProxy::CancelSubmitted(deputy_async_run* made) {
-  const Status status =
-      opened_.Call("cancel", nullptr, [&] { return opened_.async()->cancel(made); }, {executable_->place()});
-  if (!status.ok()) opened_.LogFault("cancel", status.message());
+void ContextProxy::CancelSubmitted(deputy_async_run* made) noexcept {
+  try {
+    const Status status =
+        opened_.Call("cancel", nullptr, [&] { return opened_.async()->cancel(made); }, {executable_->place()});
+    if (!status.ok()) opened_.LogFault("cancel", status.message());
+  } catch (...) {  // no memory for the status
+  }
 }
+
+// While it lives, a cancel of the request reaches the run; then the run is destroyed.
+class ContextProxy::AwaitedRun {
+ public:
+  AwaitedRun(ContextProxy& context, deputy_async_run* run) : context_(context), run_(run) { Await(run); }
+  ~AwaitedRun() {
+    Await(nullptr);
+    context_.opened_.CallVoid(
+        "run_destroy", [&] { context_.opened_.async()->run_destroy(run_); }, context_.executable_->place());
+  }
+  AwaitedRun(const AwaitedRun&) = delete;
+  AwaitedRun& operator=(const AwaitedRun&) = delete;
+
+ private:
+  void Await(deputy_async_run* run) {
+    const std::lock_guard lock(context_.awaited_mutex_);
+    context_.awaited_ = run;
+  }
+
+  ContextProxy& context_;
+  deputy_async_run* const run_;
+};
 
 Status ContextProxy::AwaitEndOf(deputy_async_run* made, const CancellationToken* token) {
   const deputy_ext_async& async = *opened_.async();
@@ -194,26 +219,16 @@ Status ContextProxy::AwaitEndOf(deputy_async_run* made, const CancellationToken*
     return opened_.Call("done", executable_->graph(), [&] { return async.wait(made, deadline_ns); },
                         {executable_->place()});
   };
-  {
-    const std::lock_guard lock(awaited_mutex_);
-    awaited_ = made;
-  }
-  if (token != nullptr && token->IsCancelled()) CancelSubmitted(made);  // before it could be seen
+  const AwaitedRun awaited(*this, made);
+  if (token != nullptr && token->IsCancelled()) CancelSubmitted(made);  // its hook found no run yet
   Status ended = wait(args_.deadline_ns);
-  uint32_t finished = 1;
-  if (ended.code() == StatusCode::kDeadlineExceeded)
-    (void)opened_.Call("poll", nullptr, [&] { return async.poll(made, &finished); });
-  if (finished == 0) {
-    CancelSubmitted(made);
-    ended = wait(0);
-  }
-  {
-    const std::lock_guard lock(awaited_mutex_);
-    awaited_ = nullptr;
-  }
-  opened_.CallVoid(
-      "run_destroy", [&] { async.run_destroy(made); }, executable_->place());
-  return ended;
+  if (ended.ok()) return ended;
+  // A failure of the run, or of the wait.
+  uint32_t finished = 0;
+  (void)opened_.Call("poll", nullptr, [&] { return async.poll(made, &finished); });
+  if (finished != 0) return ended;
+  CancelSubmitted(made);
+  return wait(0);
 }
 
 Status ContextProxy::RunFirst(const RunArgs& args) {

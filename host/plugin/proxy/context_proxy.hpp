@@ -42,9 +42,10 @@ class ContextProxy final : public ExecutionContext {
   Status RunSubmitted(Watch watch, const PassRequest& request);
   // Waits until the run has ended, cancels it when the token is due, and destroys it.
   Status EndOf(SubmittedRuns::Run& run, deputy_async_run* made, const CancellationToken* token);
-  // The same for a run that the delegate waits for: one in a worker process, whose end comes on the channel of the run.
+  // The same for a run in a worker process, which has no sink: the delegate's wait returns when it has ended.
   Status AwaitEndOf(deputy_async_run* made, const CancellationToken* token);
-  void CancelSubmitted(deputy_async_run* made);
+  class AwaitedRun;
+  void CancelSubmitted(deputy_async_run* made) noexcept;
   // The first run, and the first after a resize: outputs that it does not write are an error.
   Status RunFirst(const RunArgs& args);
   // The run of a checked delegate.

@@ -13,8 +13,8 @@
 namespace deputy::host {
 namespace {
 
-// In a worker process with the ways there and back, where both may have to wake up.
-constexpr uint64_t kLongestChoiceNs = 1'000'000, kLongestServedChoiceNs = 20'000'000;
+// Of a choice; in a worker process with the call, for which threads of both processes may have to wake up.
+constexpr uint64_t kLongestChoiceNs = 1'000'000, kLongestServedChoiceNs = 100'000'000;
 
 }  // namespace
 
@@ -59,12 +59,12 @@ RunQueue::Place::Place(RunQueue& queue, deputy_context* context, const PassReque
     : queue_(queue), token_(request.token) {
   Group& group = *queue_.group_;
   shown_ = {sizeof shown_, request.priority, context, NowNs(), token_ == nullptr ? 0 : token_->deadline_ns};
-  const std::lock_guard lock(group.mutex);
+  std::unique_lock lock(group.mutex);
   turn_ = {++group.arrivals, request.priority};
   before_ = group.last;
   if (before_ != nullptr) before_->after_ = this;
   group.last = this;
-  GiveTurns(group);
+  GiveTurns(group, lock);
 }
 
 bool RunQueue::Place::Wait() {
@@ -80,34 +80,39 @@ bool RunQueue::Place::Wait() {
 
 RunQueue::Place::~Place() {
   Group& group = *queue_.group_;
-  const std::lock_guard lock(group.mutex);
+  std::unique_lock lock(group.mutex);
+  while (!has_turn_ && queue_.chooses_) group.changed.wait(lock);
   if (before_ != nullptr) before_->after_ = after_;
   if (after_ != nullptr) after_->before_ = before_;
   if (group.last == this) group.last = before_;
   if (has_turn_ && --group.runs == 0) group.running = nullptr;
-  GiveTurns(group);
+  GiveTurns(group, lock);
 }
 
-void RunQueue::GiveTurns(Group& group) {
-  for (;;) {
-    Place* first = nullptr;
-    for (Place* place = group.last; place != nullptr; place = place->before_)
-      if (!place->has_turn_ && (first == nullptr || place->turn_.Precedes(first->turn_))) first = place;
-    if (first == nullptr) return;
+RunQueue::Place* RunQueue::FirstToBegin(Group& group) {
+  Place* first = nullptr;
+  for (Place* place = group.last; place != nullptr; place = place->before_)
+    if (!place->has_turn_ && (first == nullptr || place->turn_.Precedes(first->turn_))) first = place;
+  if (first == nullptr) return nullptr;
+  // Until the other delegate's runs have ended.
+  if (group.running != nullptr && group.running != &first->queue_) return nullptr;
+  return group.runs < first->queue_.most_runs_ && !first->queue_.chooses_ ? first : nullptr;
+}
+
+void RunQueue::GiveTurns(Group& group, std::unique_lock<std::mutex>& lock) {
+  while (Place* const first = FirstToBegin(group)) {
     RunQueue& queue = first->queue_;
-    if (group.running != nullptr && group.running != &queue) return;  // until the other delegate's runs have ended
-    if (group.runs >= queue.most_runs_) return;
     first->on_ = queue.next_on_;
     Place* chosen = first;
     try {
-      chosen = queue.Choose(first);
+      chosen = queue.Choose(first, lock);
     } catch (const std::bad_alloc&) {  // the host's choice needs no memory
     }
-    queue.Give(*chosen);
+    if (chosen != nullptr) queue.Give(*chosen);
   }
 }
 
-RunQueue::Place* RunQueue::Choose(Place* first) {
+RunQueue::Place* RunQueue::Choose(Place* first, std::unique_lock<std::mutex>& lock) {
   if (!asks_ || first->turn_.overtakes >= Turn::kMostOvertakes) return first;
   waiting_.clear();
   for (Place* place = group_->last; place != nullptr; place = place->before_)
@@ -115,32 +120,51 @@ RunQueue::Place* RunQueue::Choose(Place* first) {
   if (waiting_.size() < 2) return first;
   std::sort(waiting_.begin(), waiting_.end(),
             [](const Place* a, const Place* b) { return a->turn_.Precedes(b->turn_); });
+  runs_.clear();
+  for (const Place* place : waiting_) runs_.push_back(place->shown_);
   shown_.clear();
-  for (const Place* place : waiting_) shown_.push_back(&place->shown_);
+  for (const deputy_ready_run& run : runs_) shown_.push_back(&run);
   uint32_t chosen = 0, on = 0;
+  chooses_ = true;
+  lock.unlock();
+  bool has_chosen = false;
+  try {
+    has_chosen = Ask(chosen, on);
+  } catch (const std::bad_alloc&) {  // as in GiveTurns
+  }
+  lock.lock();
+  chooses_ = false;
+  group_->changed.notify_all();
+  // Other delegates of the group have gone on meanwhile; runs of this one have only come.
+  Place* const now = FirstToBegin(*group_);
+  if (now == nullptr || &now->queue_ != this) return nullptr;
+  now->on_ = next_on_;
+  if (!has_chosen || now->turn_.overtakes >= Turn::kMostOvertakes) return now;
+  waiting_[chosen]->on_ = on;
+  return waiting_[chosen];
+}
+
+bool RunQueue::Ask(uint32_t& chosen, uint32_t& on) {
   const uint64_t begin_ns = NowNs();
   const Status status = opened_.Call("choose", nullptr, [&] {
     return scheduling_.choose(opened_.instance(), shown_.data(), static_cast<uint32_t>(shown_.size()), &chosen, &on);
   });
   const uint64_t took_ns = NowNs() - begin_ns;
   const uint64_t most_ns = opened_.plugin().is_served() ? kLongestServedChoiceNs : kLongestChoiceNs;
-  if (took_ns > most_ns && status.code() != StatusCode::kDeviceLost) {
+  if (status.code() == StatusCode::kDeviceLost) return false;  // said by the runs, which fail for the same reason
+  if (took_ns > most_ns) {
     asks_ = false;
     opened_.LogFault("choose",
                      fmt::format("it took {} us, more than {}: it is not asked again", took_ns / 1000, most_ns / 1000));
   }
   if (!status.ok()) {
-    // That of a worker process is said by its runs.
-    if (status.code() != StatusCode::kDeviceLost) opened_.LogFault("choose", status.message());
-    return first;
+    opened_.LogFault("choose", status.message());
+    return false;
   }
-  if (chosen >= waiting_.size() || on >= queue_count_) {
-    opened_.LogFault("choose",
-                     fmt::format("it chose run {} of {} on queue {} of {}", chosen, waiting_.size(), on, queue_count_));
-    return first;
-  }
-  waiting_[chosen]->on_ = on;
-  return waiting_[chosen];
+  if (chosen < shown_.size() && on < queue_count_) return true;
+  opened_.LogFault("choose",
+                   fmt::format("it chose run {} of {} on queue {} of {}", chosen, shown_.size(), on, queue_count_));
+  return false;
 }
 
 void RunQueue::Give(Place& place) {

@@ -56,8 +56,8 @@ class RunQueue {
  private:
   // Of delegates that never run at once, or of one that may run beside all others.
   struct Group {
-    std::mutex mutex;  // of all below, and of the places
-    std::condition_variable changed;
+    std::mutex mutex;                   // of all below, and of the places
+    std::condition_variable changed;    // a turn, or the end of a choice
     Place* last = nullptr;              // waiting or running
     const RunQueue* running = nullptr;  // whose runs have a turn; null: none has
     size_t runs = 0;                    // that have a turn
@@ -68,10 +68,15 @@ class RunQueue {
 
   RunQueue(const OpenedDelegate& opened, const deputy_ext_scheduling& scheduling, const deputy_queue_limits& limits,
            std::shared_ptr<Group> group);
-  // Gives turns to runs of the group that may begin.
-  static void GiveTurns(Group& group);
-  // The delegate's choice among its runs that wait; `first` is the host's.
-  Place* Choose(Place* first);
+  // Gives turns to runs of the group that may begin. `lock` is of the group's mutex.
+  static void GiveTurns(Group& group, std::unique_lock<std::mutex>& lock);
+  // The first of the runs that wait, if it may begin.
+  static Place* FirstToBegin(Group& group);
+  // The delegate's choice among its runs that wait, which is made without the lock; `first` is the host's. Null: none
+  // of them may begin any more.
+  Place* Choose(Place* first, std::unique_lock<std::mutex>& lock);
+  // Asks the delegate for an index of `shown_` and a queue. False: the host chooses.
+  bool Ask(uint32_t& chosen, uint32_t& on);
   void Give(Place& place);
 
   const OpenedDelegate& opened_;
@@ -79,8 +84,11 @@ class RunQueue {
   const uint32_t queue_count_, most_runs_;
   const std::shared_ptr<Group> group_;
   bool asks_;             // for the choice of the delegate
+  bool chooses_ = false;  // is asked just now; runs that wait, whose contexts it sees, stay until it has answered
   uint32_t next_on_ = 0;  // the queue of the next run that the delegate does not choose
+  // Of one choice.
   std::vector<Place*> waiting_;
+  std::vector<deputy_ready_run> runs_;
   std::vector<const deputy_ready_run*> shown_;
 };
 

@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/turn.hpp"
 #include "delegate/delegate.hpp"
+#include "isolation/remote_delegate.hpp"
 #include "support/process_state.hpp"
 #include "support/waiting.hpp"
 #include "unit/isolation/plugged.hpp"
@@ -98,21 +99,7 @@ class RemoteQueues : public ::testing::Test {
   };
 };
 
-TEST_F(RemoteQueues, RunsOfOneDelegateAreInItsQueueAtOnce) {
-  const std::unique_ptr<Delegate> delegate = Open();
-  ASSERT_NE(delegate, nullptr);
-  Waiting waiting(*delegate);
-  Runner other(*delegate);
-  for (int run = 0; run < 5; ++run) {
-    ASSERT_EQ(other.Run(kNormal).ToString(), Status().ToString());
-    EXPECT_EQ(std::vector<float>(other.out, other.out + 4), (std::vector<float>{3, 6, 9, 12}));
-  }
-  EXPECT_FALSE(waiting.has_ended());
-  waiting.End();
-  EXPECT_EQ(waiting.status.code(), StatusCode::kCancelled) << waiting.status.ToString();
-}
-
-TEST_F(RemoteQueues, NoMoreRunsThanTheDelegateTakesAreInItsQueue) {
+TEST_F(RemoteQueues, AsManyRunsAsTheDelegateTakesAreInItsQueueAtOnce) {
   const std::unique_ptr<Delegate> delegate = Open();
   ASSERT_NE(delegate, nullptr);
   std::vector<std::unique_ptr<Waiting>> five;
@@ -122,8 +109,51 @@ TEST_F(RemoteQueues, NoMoreRunsThanTheDelegateTakesAreInItsQueue) {
     const CancellationToken soon{NowNs() + 2'000'000};
     return other.Run(kNormal, &soon).code() == StatusCode::kDeadlineExceeded;
   }));
-  five.pop_back();
-  EXPECT_TRUE(other.Run(kNormal).ok());
+  five.back()->End();
+  EXPECT_EQ(five.back()->status.code(), StatusCode::kCancelled) << five.back()->status.ToString();
+  for (int run = 0; run < 5; ++run) {
+    ASSERT_EQ(other.Run(kNormal).ToString(), Status().ToString());
+    EXPECT_EQ(std::vector<float>(other.out, other.out + 4), (std::vector<float>{3, 6, 9, 12}));
+  }
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(five[static_cast<size_t>(i)]->has_ended());
+}
+
+// The cancel of a run that has ended meanwhile.
+TEST_F(RemoteQueues, ALateCancelEndsNoLaterRun) {
+  const std::shared_ptr<RemotePlugin> remote = Remote(EverySlotPath());
+  ASSERT_NE(remote, nullptr);
+  const Plugged plugged(remote->table());
+  deputy_instance* instance = nullptr;
+  deputy_executable* executable = nullptr;
+  deputy_context* context = nullptr;
+  ASSERT_EQ(plugged.Open(instance).message, "");
+  ASSERT_EQ(plugged.Compile(instance, executable).message, "");
+  ASSERT_EQ(plugged.CreateContext(executable, context).message, "");
+  const auto& async =
+      *static_cast<const deputy_ext_async*>(plugged.delegate->get_extension(plugged.delegate, DEPUTY_EXT_ASYNC));
+  std::vector<float> in(4), out(4);
+  plain::PlainRun plain(in.data(), out.data(), in.size());
+  plain.args.power_level = kWaits;
+  plain.args.run = 2;
+  deputy_async_args args{};
+  args.struct_size = sizeof args;
+  args.run = &plain.args;
+  deputy_async_run* run = nullptr;
+  ASSERT_EQ(plugged.Take(async.submit(context, &args, &run)).message, "");
+  const uint64_t token = RemoteContext::Of(context).token;
+  remote->link().Cancel(Function::kCancelSubmitted, token, 1);
+  EXPECT_EQ(plugged.Take(async.wait(run, NowNs() + 50'000'000)).code, uint32_t{DEPUTY_DEADLINE_EXCEEDED});
+  remote->link().Cancel(Function::kCancelSubmitted, token, 2);
+  EXPECT_EQ(plugged.Take(async.wait(run, 0)).code, uint32_t{DEPUTY_CANCELLED});
+  async.run_destroy(run);
+  // A run that is given up before it has ended ends the worker: it goes on with what it was given.
+  ASSERT_EQ(plugged.Take(async.submit(context, &args, &run)).message, "");
+  async.run_destroy(run);
+  EXPECT_TRUE(Eventually([&] { return remote->link().has_ended(); }));
+  EXPECT_EQ(remote->link().OwnFault(), "");
+  plugged.delegate->context_destroy(context);
+  plugged.delegate->executable_destroy(executable);
+  plugged.delegate->close(instance);
 }
 
 // The group is the same in two worker processes.

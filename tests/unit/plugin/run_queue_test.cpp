@@ -197,6 +197,37 @@ TEST_F(RunQueueTest, DelegatesOfOneGroupNeverRunAtOnce) {
   EXPECT_EQ(EndAll(), (Numbers{0, 1, 4, 2, 3}));
 }
 
+TEST_F(RunQueueTest, WhileADelegateChoosesNoOtherIsHeldUp) {
+  Device slow(1, "bus 0"), other(1, "bus 0");
+  std::atomic<bool> asked{false}, chooses{true};
+  slow.actor().choose = [&](std::vector<const deputy_ready_run*> ready, uint32_t& chosen, uint32_t&) -> deputy_status* {
+    asked = true;
+    while (chooses) std::this_thread::yield();
+    EXPECT_EQ(ready[1]->context, reinterpret_cast<deputy_context*>(&slow));
+    chosen = 1;
+    return nullptr;
+  };
+  Add(slow, 0);
+  Add(slow, 1);
+  Add(slow, 2);
+  // The end of the first run asks for the next one.
+  std::thread ending([&] { End(); });
+  while (!asked) std::this_thread::yield();
+  const CancellationToken soon{NowNs() + 1'000'000};
+  EXPECT_FALSE(RunQueue::Place(other.queue(), nullptr, {0, &soon}).Wait()) << "the other's run has waited, and left";
+  other.queue().Wake();
+  std::atomic<bool> left{false};
+  std::thread leaving([&] {
+    EXPECT_FALSE(RunQueue::Place(slow.queue(), nullptr, {0, &soon}).Wait());
+    left = true;
+  });
+  EXPECT_FALSE(left) << "the delegate sees the contexts of its own runs";
+  chooses = false;
+  ending.join();
+  leaving.join();
+  EXPECT_EQ(EndAll(), (Numbers{0, 2, 1}));
+}
+
 TEST_F(RunQueueTest, AWaitEndsWithItsToken) {
   Device device(1);
   Add(device, 0);

@@ -42,10 +42,10 @@ typedef struct deputy_ext_scheduling {
    * `ready` and both numbers are 0 when called. `ready` is in the order in which the host would start them. Called each
    * time that a queue has room and more than one run waits, one call at a time, while no run of the instance can start:
    * it uses nothing of the device, calls nothing of the host but clock_ns and log, keeps no pointer and returns within
-   * 10 us. A delegate that takes longer than a millisecond, 20 from a worker process, is not asked again. After any
-   * failure, or a number out of range, the host takes the first. The host ensures that every run is started: one that
-   * was passed over 16 times is the next. NULL: by priority, then in the order of arrival; queues in turn. [any-thread]
-   * [optional] */
+   * 10 us. A delegate that takes longer than a millisecond, 100 in a worker process, is not asked again; a worker that
+   * takes longer than a second is ended. After any failure, or a number out of range, the host takes the first. The
+   * host ensures that every run is started: one that was passed over 16 times is the next. NULL: by priority, then in
+   * the order of arrival; queues in turn. [any-thread] [optional] */
   deputy_status *(*choose)(deputy_instance *instance, const deputy_ready_run *const *ready, uint32_t count,
                            uint32_t *chosen, uint32_t *queue);
 } deputy_ext_scheduling;
