@@ -74,4 +74,11 @@ class ContextProxy final : public ExecutionContext {
   std::vector<ProfileEvent> events_;
 };
 
+template <class Call>
+Status ContextProxy::CallInTurn(const char* function, Call&& call, Watch watch, const PassRequest& request) {
+  const OpenedDelegate::RunTurn turn(opened_, executable_->handle(), request);
+  if (!turn.has_begun()) return request.token->Check();
+  return opened_.Call(function, executable_->graph(), call, {executable_->place(), watch});
+}
+
 }  // namespace deputy::host
