@@ -23,15 +23,14 @@ inline void Pause() {
 template <class Happened>
 bool PollFor(std::chrono::nanoseconds most, const Happened& happened) {
   if (most.count() <= 0) return happened();
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point end = Clock::now() + most;
+  const auto end = std::chrono::steady_clock::now() + most;
   constexpr int kRounds = 16;  // between two looks at the clock
   do {
     for (int round = 0; round < kRounds; ++round) {
       if (happened()) return true;
       Pause();
     }
-  } while (Clock::now() < end);
+  } while (std::chrono::steady_clock::now() < end);
   return happened();
 }
 

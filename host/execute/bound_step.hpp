@@ -21,6 +21,8 @@ struct Execution::BoundStep {
   std::vector<std::unique_ptr<Execution>> branches;
   std::unique_ptr<LoopExecution> loop;     // of a Loop or Scan
   StepHealth* health = nullptr;            // null: a failure ends the run
+  uint64_t loss_number = 0;                // of the delegate when the last run began
+  bool is_first_of_loss = false;           // the last failure
   bool ran_elsewhere = false;              // the last run was one of the alternative
   uint64_t runs = 0;                       // by the delegate itself, where its results may be verified
   Status broken;                           // why there is no context, if others could run the step

@@ -71,6 +71,12 @@ struct ExecutionMemory {
   std::shared_ptr<MemoryBudget> budget = nullptr;  // of all that the execution allocates; null: there is no limit
 };
 
+// Why a delegate did not run a step.
+struct StepFailure {
+  const Status& why;
+  bool is_first_of_loss;  // of the runs that one loss of the device has ended
+};
+
 // Answers failures of a delegate's steps: implemented by the owner of the plan, which knows the delegates. [any-thread]
 class StepFallback {
  public:
@@ -80,7 +86,7 @@ class StepFallback {
   virtual Result<std::unique_ptr<Execution>> CreateAlternative(const Plan& plan, const Step& step, const Status& why,
                                                                const ExecutionMemory& memory) = 0;
   // The delegate failed, and the alternative ran in its place with this result.
-  virtual void Report(const Plan& plan, const Step& step, const Status& why, const Status& result) = 0;
+  virtual void Report(const Plan& plan, const Step& step, const StepFailure& failure, const Status& result) = 0;
   // Compares the results of a run that succeeded with those of the CPU, and replaces wrong ones. An error ends the run.
   virtual Status Verify(const StepRun& run, const CancellationToken& token) = 0;
 };
@@ -148,7 +154,7 @@ class Execution {
   Status RunOnce(const CancellationToken& token, std::span<StepSpan> spans, StepObserver* observer);
   Status RunStep(BoundStep& step, const CancellationToken& token, const CancellationScope& scope);
   // Whether the delegate of a step that others could run is to run it.
-  bool DelegateRuns(const BoundStep& step) const;
+  bool DelegateRuns(BoundStep& step) const;
   // Runs the delegate of the step, with copies to and from its device.
   Status RunDelegate(BoundStep& step, const RunArgs& args, const CancellationScope& scope);
   Status RunOnDevice(BoundStep& step, const RunArgs& args, const CancellationScope& scope);

@@ -91,7 +91,8 @@ Status Execution::RunStep(BoundStep& step, const CancellationToken& token, const
 
 bool Execution::HasImports(const BoundStep& step) const { return devices_ != nullptr && devices_->HasImports(step); }
 
-bool Execution::DelegateRuns(const BoundStep& step) const {
+bool Execution::DelegateRuns(BoundStep& step) const {
+  step.loss_number = step.health->delegate().loss_number();
   return step.health->OwnerRuns() && (devices_ == nullptr || !devices_->Avoids(step));
 }
 
@@ -128,6 +129,7 @@ Status Execution::AnswerFailure(BoundStep& step, const Status& failure, const Ru
   if (token.Due()) return failure;
   Status status = failure;
   if (step.context != nullptr && step.context->was_lost_before()) {
+    step.loss_number = step.health->delegate().loss_number();
     status = CreateContext(step);
     if (status.ok()) status = RunDelegate(step, args, scope);
     if (status.ok()) {
@@ -136,8 +138,11 @@ Status Execution::AnswerFailure(BoundStep& step, const Status& failure, const Ru
     }
   }
   if (token.Due() || !step.health->delegate().handling().falls_back) return status;
+  const bool ended_process = step.context != nullptr && step.context->ended_its_process();
+  step.is_first_of_loss =
+      (ended_process || IsDeviceFailure(status)) && step.health->delegate().IsFirstOfLoss(step.loss_number);
   // Two in a row are a fault of the plugin with this partition, not of its device: another one is not risked.
-  if (step.context != nullptr && step.context->ended_its_process() && step.health->EndedProcess())
+  if (ended_process && step.is_first_of_loss && step.health->EndedProcess())
     status = Error(StatusCode::kPlugin, "{}, for the second time in a row", status.ToString());
   return RunAlternative(step, status, token);
 }
@@ -177,7 +182,10 @@ Status Execution::RunAlternative(BoundStep& step, const Status& failure, const C
   Status why = failure;
   if (devices_ != nullptr) {
     DEPUTY_RETURN_IF_ERROR(devices_->InputsToHost(step));
-    if (const Status loss = devices_->TakeLoss(step); why.ok()) why = loss;
+    if (const Status loss = devices_->TakeLoss(step); why.ok() && !loss.ok()) {
+      why = loss;
+      step.is_first_of_loss = step.health->delegate().IsFirstOfLoss(step.loss_number);
+    }
   }
   if (step.alternative == nullptr) {
     Result<std::unique_ptr<Execution>> made = fallback_->CreateAlternative(*plan_, *step.step, why, memory_);
@@ -194,7 +202,7 @@ Status Execution::RunAlternative(BoundStep& step, const Status& failure, const C
   if (status.ok()) status = TakeOutputs(step, other);
   if (devices_ != nullptr) devices_->WroteOnHost(step);
   if (status.ok()) status = token.Check();  // a copy may be incomplete
-  if (!why.ok()) fallback_->Report(*plan_, *step.step, why, status);
+  if (!why.ok()) fallback_->Report(*plan_, *step.step, {why, step.is_first_of_loss}, status);
   return status;
 }
 

@@ -66,10 +66,10 @@ class RemoteCall {
         link_(link),
         function_(function),
         scope_(scope),
-        channel_(link.Acquire()) {}
+        channel_(link.Acquire(limit_)) {}
   // A call with a limit that has begun, and that outlives it: that of a run.
   RemoteCall(WorkerLink& link, Function function, const CallScope& scope, CallDeadline& limit)
-      : limit_(limit), link_(link), function_(function), scope_(scope), channel_(link.Acquire()) {}
+      : limit_(limit), link_(link), function_(function), scope_(scope), channel_(link.Acquire(limit)) {}
   // A call that has not returned, for lack of memory here, ends the worker, which goes on with what it was given.
   ~RemoteCall();
   RemoteCall(const RemoteCall&) = delete;
@@ -117,6 +117,7 @@ class RemoteCall {
     uint32_t output;
     void* data;  // the host's
     uint64_t size;
+    bool refused;  // a second time
   };
   const std::vector<Allocated>& allocated() const { return allocated_; }
 

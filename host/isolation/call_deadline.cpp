@@ -29,10 +29,16 @@ CallDeadline::CallDeadline(const RemotePluginOptions& options, std::chrono::mill
 }
 
 CallDeadline::CallDeadline(std::chrono::milliseconds timeout, const deputy_run_args& run)
-    : kind_(Kind::kRun), timeout_(timeout) {
-  if (timeout_.count() != 0) end_ = Clock::now() + timeout_;
-  if (run.deadline_ns == 0) return;
-  const Clock::time_point deadline{std::chrono::nanoseconds(run.deadline_ns) + kAfterDeadline};
+    : kind_(Kind::kRun), timeout_(timeout), run_deadline_ns_(run.deadline_ns) {
+  if (timeout_.count() != 0) begin_ = Clock::now();
+  AllowFor(1);
+}
+
+void CallDeadline::AllowFor(uint32_t runs) {
+  kind_ = Kind::kRun;
+  if (timeout_.count() != 0) end_ = begin_ + runs * timeout_;
+  if (run_deadline_ns_ == 0) return;
+  const Clock::time_point deadline{std::chrono::nanoseconds(run_deadline_ns_) + kAfterDeadline};
   if (deadline >= end_) return;
   end_ = deadline;
   kind_ = Kind::kDeadline;

@@ -21,6 +21,8 @@ class CallDeadline final : public TimeLimit {
   CallDeadline(const RemotePluginOptions& options, std::chrono::milliseconds most);
   // Of a run, which may have neither a timeout (0) nor a deadline.
   CallDeadline(std::chrono::milliseconds timeout, const deputy_run_args& run);
+  // The run is among so many in the queues of its delegate: it has the time of each, since it began.
+  void AllowFor(uint32_t runs);
 
   // Of a compilation. A step that is further than all before it starts call_timeout again, up to call_timeout_total.
   void Advance(uint32_t permille);
@@ -34,6 +36,8 @@ class CallDeadline final : public TimeLimit {
 
   Kind kind_;
   std::chrono::milliseconds timeout_;
+  uint64_t run_deadline_ns_ = 0;
+  Clock::time_point begin_{};                              // of a run
   Clock::time_point last_end_ = Clock::time_point::max();  // of all steps
   std::chrono::milliseconds total_{};
   uint32_t furthest_ = 0;

@@ -296,9 +296,16 @@ bool RemoteCall::Allocate(WireFrame& frame) {
   Received<OutputShape> asked(std::move(frame));
   if (!asked.valid() || asked->rank > kMostRank || (asked->dims == nullptr && asked->rank != 0)) return false;
   const Function function = Function::kAllocateOutput;
-  // An output is allocated once: what is kept for each is bounded by their number.
-  for (const Allocated& output : allocated_)
-    if (output.output == asked->output) return false;
+  // An output is allocated once: what is kept for each is bounded by their number. A second time is refused once.
+  for (Allocated& output : allocated_)
+    if (output.output == asked->output) {
+      if (std::exchange(output.refused, true)) return false;
+      const std::string text = fmt::format("it allocates output {} twice", asked->output);
+      const deputy_host& host = *scope_.host;
+      return Answer(function,
+                    host.status_new(host.self, DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, text.data(), text.size()),
+                    TwoNumbers());
+    }
   const deputy_output_allocator& allocator = *scope_.run->allocator;
   void* data = nullptr;
   const int64_t scalar = 0;  // dims of rank 0
@@ -318,7 +325,7 @@ bool RemoteCall::Allocate(WireFrame& frame) {
     return Answer(function, status, TwoNumbers());
   }
   if (KeptOutputs::AreWanted() && size != 0) std::memcpy(region.data(), data, size);
-  allocated_.push_back({asked->output, data, size});
+  allocated_.push_back({asked->output, data, size, false});
   const int descriptor = region.TakeNew();
   return Answer(function, nullptr, TwoNumbers{size, region.size()},
                 descriptor < 0 ? std::vector<int>() : std::vector<int>{descriptor});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -85,6 +86,7 @@ struct RemoteInstance {
   const RemoteDelegate& delegate;
   const deputy_host* host;
   uint64_t token = 0;
+  std::atomic<uint32_t> submitted{0};  // runs that have not ended
   std::mutex mutex;
   std::set<std::string> texts;  // that were given out
 

@@ -22,11 +22,9 @@ deputy_status* Submit(deputy_context* self, const deputy_async_args* args, deput
   return ForHost(context.instance.host, [&] {
     if (args->sink != nullptr || args->wait_count != 0)
       return CallResult::Failure(DEPUTY_INVALID_ARGUMENT, "runs in a worker process have no sink and no fences");
-    auto run = std::make_unique<RemoteRun>(context, *args->run);
-    if (CallResult failure = run->Send({true, args->queue, args->priority}); failure.failed) return failure;
-    CallPause pause;
-    pause.when_submitted = true;
-    if (run->Await(pause) && !run->is_submitted()) return run->result();
+    auto run = std::make_unique<RemoteRun>(context, *args->run, RunStart{true, args->queue, args->priority});
+    if (CallResult failure = run->Send(); failure.failed) return failure;
+    if (!run->AwaitSubmission()) return run->result();
     *out = reinterpret_cast<deputy_async_run*>(run.release());
     return CallResult();
   });

@@ -28,17 +28,23 @@ void Deliver(const Events& events, const deputy_profile_sink* sink) {
     if (sink != nullptr) sink->event(sink->self, &event);
 }
 
-RemoteRun::RemoteRun(RemoteContext& context, const deputy_run_args& args)
+RemoteRun::RemoteRun(RemoteContext& context, const deputy_run_args& args, const RunStart& start)
     : context_(context),
       args_(Whole(args)),
+      start_(start),
       bytes_(InputBytes(context, args)),
       limit_(LimitOf(context, args, bytes_)),
       transfer_(args) {
   scope_.host = context.instance.host;
   scope_.run = &args_;
+  if (start_.submits) limit_.AllowFor(++context_.instance.submitted);
 }
 
-CallResult RemoteRun::Send(const RunStart& start) {
+RemoteRun::~RemoteRun() {
+  if (start_.submits) --context_.instance.submitted;
+}
+
+CallResult RemoteRun::Send() {
   WorkerLink& link = context_.instance.delegate.link();
   if (bytes_ && context_.limit.IsMeasured(*bytes_)) measured_since_ = TimeLimit::Clock::now();
   transfer_.Find(link, context_.places, limit_);
@@ -47,14 +53,22 @@ CallResult RemoteRun::Send(const RunStart& start) {
   if (CallResult failure = transfer_.Prepare(*call_); failure.failed) return failure;
   if (again_) {
     ObjectCall<RunAgainForm> message{context_.token, {}};
-    message.args.start = start;
+    message.args.start = start_;
     transfer_.Fill(message.args);
     return call_->Send(message);
   }
   ObjectCall<RunForm> message{context_.token, {}};
-  message.args.start = start;
+  message.args.start = start_;
   transfer_.Fill(message.args);
   return call_->Send(message);
+}
+
+bool RemoteRun::AwaitSubmission() {
+  CallPause pause;
+  pause.when_submitted = true;
+  const bool ended = Await(pause);
+  limit_.AllowFor(context_.instance.submitted);  // those before it have been submitted, too
+  return !ended || call_->channel()->HasSubmitted();
 }
 
 bool RemoteRun::Await(const CallPause& pause) {
@@ -80,7 +94,7 @@ deputy_status* RemoteExecute(deputy_context* self, const deputy_run_args* args) 
   RemoteContext& context = RemoteContext::Of(self);
   return ForHost(context.instance.host, [&] {
     RemoteRun run(context, *args);
-    if (CallResult failure = run.Send({}); failure.failed) return failure;
+    if (CallResult failure = run.Send(); failure.failed) return failure;
     run.Await({});
     return run.result();
   });

@@ -18,16 +18,17 @@ struct RemoteContext;
 class RemoteRun {
  public:
   // Its limits begin here. What `args` points to lives as long.
-  RemoteRun(RemoteContext& context, const deputy_run_args& args);
+  RemoteRun(RemoteContext& context, const deputy_run_args& args, const RunStart& start = {});
+  ~RemoteRun();
   RemoteRun(const RemoteRun&) = delete;
   RemoteRun& operator=(const RemoteRun&) = delete;
 
   // Once, first. After a failure there is no run.
-  CallResult Send(const RunStart& start);
+  CallResult Send();
   // Until the run has ended. False: the pause was before.
   bool Await(const CallPause& pause);
-  // Whether the delegate has begun the run, and ends it by itself.
-  bool is_submitted() { return call_->channel()->HasSubmitted(); }
+  // Until the delegate has begun the run, which it ends by itself. False: it has not, as the result says.
+  bool AwaitSubmission();
   // How it ended. After a success its outputs are written.
   const CallResult& result() const { return *result_; }
 
@@ -39,6 +40,7 @@ class RemoteRun {
 
   RemoteContext& context_;
   const deputy_run_args args_;
+  const RunStart start_;
   CallScope scope_;
   const std::optional<uint64_t> bytes_;  // of inputs, where these decide about the limit
   CallDeadline limit_;

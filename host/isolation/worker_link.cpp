@@ -26,8 +26,10 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kTimeToEnd{2000};
 // The watcher turns to its other work after this time, though more may have arrived.
 constexpr std::chrono::milliseconds kTurn{20};
-// For which a message to the worker waits in the control socket's place, which holds hundreds of them.
+// An attempt to send a message on the control socket, and all of one for a cancel.
 constexpr std::chrono::milliseconds kControlWait{100};
+// A worker that reads nothing there for longer is ended, also where no call waits for it.
+constexpr std::chrono::milliseconds kMostUnread{3000};
 // Messages that are still taken when the process has ended: another process may go on sending them.
 constexpr int kMostAfterEnd = 1000;
 constexpr size_t kMostIdleChannels = 64;
@@ -179,7 +181,7 @@ void WorkerLink::Kill() {
   if (!collecting_) process_->Kill();
 }
 
-std::unique_ptr<Channel> WorkerLink::Acquire() {
+std::unique_ptr<Channel> WorkerLink::Acquire(const TimeLimit& limit) {
   std::unique_ptr<Channel> channel;
   {
     const std::lock_guard lock(mutex_);
@@ -191,7 +193,7 @@ std::unique_ptr<Channel> WorkerLink::Acquire() {
       return channel;
     }
   }
-  channel = NewChannel();
+  channel = NewChannel(limit);
   if (channel == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
   if (ended_ || !condemned_.empty()) channel->End();
@@ -199,29 +201,38 @@ std::unique_ptr<Channel> WorkerLink::Acquire() {
   return channel;
 }
 
-std::unique_ptr<Channel> WorkerLink::NewChannel() {
+std::unique_ptr<Channel> WorkerLink::NewChannel(const TimeLimit& limit) {
   Descriptor theirs[2];
   std::unique_ptr<Channel> channel = Channel::Make(++last_channel_, spin_, theirs);
   if (channel == nullptr) return nullptr;
   host::Log(LogLevel::kDebug, "a channel to a worker process polls for up to {} us before it sleeps",
             spin_.count() / 1000);
-  const bool sent = SendControl(Function::kNewChannel, Encode(Nothing()), {theirs[0].get(), theirs[1].get()});
-  return sent ? std::move(channel) : nullptr;
+  const Transfer sent =
+      SendControl(Function::kNewChannel, Encode(Nothing()), limit, {theirs[0].get(), theirs[1].get()});
+  // Where the socket is closed the worker has ended, which the use of the channel shows.
+  if (sent == Transfer::kDone || sent == Transfer::kClosed) return channel;
+  Condemn("does not read what it is sent");
+  return nullptr;
 }
 
-// Waits next to not at all: hundreds of messages have room until the worker reads them. Where the socket is closed the
-// worker has ended, which the next use of a channel shows.
-bool WorkerLink::SendControl(Function function, const std::vector<uint64_t>& words,
-                             const std::vector<int>& descriptors) {
-  Transfer sent = Transfer::kDone;
-  {
-    const std::lock_guard lock(sending_);
-    sent = SendFrame(process_->reply_fd(), {FrameKind::kNotice, function}, words, descriptors,
-                     TimeLimit::Within(kControlWait));
+// Hundreds of messages have room until the worker reads them. Each is small: it is sent as a whole, or not at all.
+// Other threads send their own between two attempts.
+Transfer WorkerLink::SendControl(Function function, const std::vector<uint64_t>& words, const TimeLimit& limit,
+                                 const std::vector<int>& descriptors) {
+  while (true) {
+    {
+      const std::lock_guard lock(sending_);
+      const Transfer sent = SendFrame(process_->reply_fd(), {FrameKind::kNotice, function}, words, descriptors,
+                                      limit.AtMost(kControlWait));
+      if (sent != Transfer::kOverdue) {
+        unread_since_.reset();
+        return sent;
+      }
+      if (!unread_since_) unread_since_ = Clock::now();
+      if (Clock::now() - *unread_since_ > kMostUnread) Condemn("does not read what it is sent");
+    }
+    if (limit.is_over()) return Transfer::kOverdue;
   }
-  if (sent == Transfer::kDone || sent == Transfer::kClosed) return true;
-  Condemn("does not read what it is sent");
-  return false;
 }
 
 bool WorkerLink::has_ended() {
@@ -282,7 +293,7 @@ std::string WorkerLink::HowLost(const TimeLimit& limit) {
 }
 
 void WorkerLink::Cancel(Function function, uint64_t context, uint64_t run) {
-  (void)SendControl(function, Encode(TwoNumbers{context, run}));
+  (void)SendControl(function, Encode(TwoNumbers{context, run}), TimeLimit::Within(kControlWait));
 }
 
 void WorkerLink::RememberHost(uint64_t key, const deputy_host* host) {

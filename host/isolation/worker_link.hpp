@@ -45,8 +45,9 @@ class WorkerLink final : private SharedArenaUser {
   const RemotePluginOptions& options() const { return options_; }
 
   // A channel that no other call uses. Null when the worker has ended, and when there is no descriptor or memory for
-  // one, as has_ended() tells. Does not wait for the worker. [any-thread]
-  std::unique_ptr<Channel> Acquire();
+  // one, as has_ended() tells. Waits within the limit, where the worker has
+  // many messages to read. [any-thread]
+  std::unique_ptr<Channel> Acquire(const TimeLimit& limit);
   bool has_ended();
   // Of serve.hpp. [any-thread]
   std::string OwnFault();
@@ -73,7 +74,8 @@ class WorkerLink final : private SharedArenaUser {
   // As long as it is the same, PlaceOf has the same results. [any-thread]
   uint64_t generation() const { return options_.arenas == nullptr ? 0 : options_.arenas->generation(); }
 
-  // Asks the run of a context to end, by kCancel, or kCancelSubmitted; never waits. [any-thread]
+  // Asks the run of a context to end, by kCancel, or kCancelSubmitted. Waits for a moment where the worker has many
+  // messages to read, after which the run goes on. [any-thread]
   void Cancel(Function function, uint64_t context, uint64_t run);
 
   // The host that log lines of the worker with this key go to, until it is forgotten. [any-thread]
@@ -93,8 +95,9 @@ class WorkerLink final : private SharedArenaUser {
   void Watch();
   bool TakeControl();
   void Kill();  // with mutex_
-  std::unique_ptr<Channel> NewChannel();
-  bool SendControl(Function function, const std::vector<uint64_t>& words, const std::vector<int>& descriptors = {});
+  std::unique_ptr<Channel> NewChannel(const TimeLimit& limit);
+  Transfer SendControl(Function function, const std::vector<uint64_t>& words, const TimeLimit& limit,
+                       const std::vector<int>& descriptors = {});
   void Freed(uint64_t region) override;
   bool Share(const SharedArenas::Region& region, uint32_t number, const CallDeadline& run);
   void SendFreed(const RegionForm& region);
@@ -124,7 +127,8 @@ class WorkerLink final : private SharedArenaUser {
   bool end_unknown_ = false;          // the application has its status, and it told of no fault
   bool collecting_ = false;           // its number may be another process' soon
 
-  std::mutex sending_;  // on the control socket, which never waits
+  std::mutex sending_;  // on the control socket
+  std::optional<std::chrono::steady_clock::time_point> unread_since_;
   std::atomic<uint32_t> last_channel_{0};
   std::mutex regions_mutex_;
   std::map<uint64_t, uint32_t> regions_;  // that the worker has: the numbers in places, by id

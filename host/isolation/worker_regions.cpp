@@ -56,6 +56,11 @@ void WorkerLink::Freed(uint64_t region) {
   SendFreed(form);
 }
 
-void WorkerLink::SendFreed(const RegionForm& region) { (void)SendControl(Function::kFreeRegion, Encode(region)); }
+// Unread, the worker would keep the memory.
+void WorkerLink::SendFreed(const RegionForm& region) {
+  if (SendControl(Function::kFreeRegion, Encode(region), TimeLimit::Within(options_.call_timeout)) ==
+      Transfer::kOverdue)
+    Condemn("does not read what it is sent");
+}
 
 }  // namespace deputy::host

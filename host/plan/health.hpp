@@ -45,6 +45,11 @@ class DelegateHealth {
   // Whether this failure opened the breaker, or kept it open.
   bool DeviceFailed();
 
+  // One loss of a device, or end of its process, fails all runs that are on it: only the first of them counts. A run
+  // takes the number before it begins, and after its failure asks whether it is the first since. [any-thread]
+  uint64_t loss_number() const { return losses_.load(std::memory_order_relaxed); }
+  bool IsFirstOfLoss(uint64_t number) { return losses_.compare_exchange_strong(number, number + 1); }
+
   // Steps whose last run failed, and that the delegate has not run well since. [any-thread]
   void CountFailing(int change) { failing_.fetch_add(change, std::memory_order_relaxed); }
   bool failing() const { return failing_.load(std::memory_order_relaxed) > 0; }
@@ -62,6 +67,7 @@ class DelegateHealth {
 
   const RunHandling handling_;
   std::atomic<uint64_t> open_until_ns_{0};
+  std::atomic<uint64_t> losses_{0};
   std::atomic<int> failing_{0};
   Mutex mutex_;
   std::deque<uint64_t> failures_ DEPUTY_GUARDED_BY(mutex_);  // times, the latest last

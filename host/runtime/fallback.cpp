@@ -102,7 +102,8 @@ Result<std::unique_ptr<Execution>> ModelFallback::CreateAlternative(const Plan& 
   return Execution::Create(alternative, this, memory);
 }
 
-void ModelFallback::Report(const Plan& plan, const Step& step, const Status& why, const Status& result) {
+void ModelFallback::Report(const Plan& plan, const Step& step, const StepFailure& failure, const Status& result) {
+  const Status& why = failure.why;
   const PlacedPartition& placed = plan.placement.partitions[step.partition];
   const std::string& delegate = plan.delegate_names[placed.delegate];
   std::string others;
@@ -123,7 +124,7 @@ void ModelFallback::Report(const Plan& plan, const Step& step, const Status& why
   std::string consequence = others + (result.ok() ? " ran it instead" : " failed to run it as well");
   LogLevel level = LogLevel::kWarning;
   if (IsDeviceFailure(why)) {
-    if (step.health->delegate().DeviceFailed()) {
+    if (failure.is_first_of_loss && step.health->delegate().DeviceFailed()) {
       const uint64_t wait_ns = step.health->delegate().open_until_ns() - NowNs();
       consequence += fmt::format("; {} is not used for {} ms", delegate, wait_ns / 1'000'000);
     }

@@ -71,7 +71,7 @@ class ModelFallback final : public StepFallback {
 
   Result<std::unique_ptr<Execution>> CreateAlternative(const Plan& plan, const Step& step, const Status& why,
                                                        const ExecutionMemory& memory) override;
-  void Report(const Plan& plan, const Step& step, const Status& why, const Status& result) override;
+  void Report(const Plan& plan, const Step& step, const StepFailure& failure, const Status& result) override;
   Status Verify(const StepRun& run, const CancellationToken& token) override;
 
   // Sources for the model's plans and their alternatives.

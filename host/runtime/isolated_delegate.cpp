@@ -242,6 +242,11 @@ uint64_t WorkerCalls::Register(const std::shared_ptr<const WorkContent>& content
   return last_number_;
 }
 
+bool WorkerCalls::CountsFor(const Digest& model) {
+  const MutexLock lock(mutex_);
+  return counted_models_.insert(model).second;
+}
+
 void WorkerCalls::NoteLoading(const std::shared_ptr<const ModelIdentity>& model) {
   last_run.store(0, std::memory_order_relaxed);
   const MutexLock lock(mutex_);
@@ -292,14 +297,15 @@ Result<std::shared_ptr<const ServedDelegate>> DelegateWorker::LiveFor(const Work
   return worker;
 }
 
-// Each of several calls that were running counts for its own content.
+// Of the calls of one model that were running the first to return counts, for its content.
 void DelegateWorker::CountFault(const ServedDelegate& ended, const WorkContent& content, bool kept) {
   if (ended.own_fault().empty()) return;
   WorkerCalls& calls = *ended.calls;
   if (calls.running.load() > 1) calls.overlapped = true;
   const bool alone = !calls.overlapped.load();
   if (calls.counted.exchange(true) && alone) return;
-  Count(ended, content.Describe(), alone, kept);
+  const std::optional<FaultContent> described = content.Describe();
+  if (calls.CountsFor(described ? described->model : Digest())) Count(ended, described, alone, kept);
 }
 
 void DelegateWorker::CountIdleFault(const ServedDelegate& ended) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,9 @@ class WorkerCalls {
   uint64_t Register(const std::shared_ptr<const WorkContent>& content);
   // A call that loads, with something of this model, which may be null.
   void NoteLoading(const std::shared_ptr<const ModelIdentity>& model);
+  // Whether the end of the process is to be counted as a fault with this model in work: once, with any number
+  // of its calls.
+  bool CountsFor(const Digest& model);
   // What was last in work, as far as it is known and alive; for a process that ended between calls.
   std::optional<FaultContent> Last() const;
 
@@ -56,6 +60,7 @@ class WorkerCalls {
  private:
   mutable Mutex mutex_;
   std::map<uint64_t, std::weak_ptr<const WorkContent>> contents_ DEPUTY_GUARDED_BY(mutex_);
+  std::set<Digest> counted_models_ DEPUTY_GUARDED_BY(mutex_);
   std::weak_ptr<const ModelIdentity> loaded_ DEPUTY_GUARDED_BY(mutex_);  // of the last call that loaded
   uint64_t last_number_ DEPUTY_GUARDED_BY(mutex_) = 0;
   size_t next_sweep_ DEPUTY_GUARDED_BY(mutex_) = 64;  // entries, after which those of ended contents are removed

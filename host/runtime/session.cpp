@@ -133,9 +133,8 @@ void Session::SetTimeout(std::chrono::nanoseconds timeout) {
 }
 
 void Session::Cancel() {
-  if (state_ == nullptr) return;
+  if (state_ == nullptr || !host::CheckNotForked().ok()) return;
   state_->Cancel();
-  if (!host::CheckNotForked().ok()) return;
   const std::lock_guard lock(state_->requests_mutex);
   if (state_->requests != nullptr) state_->requests->CancelAll();
 }

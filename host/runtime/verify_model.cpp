@@ -43,7 +43,7 @@ class Collector final : public StepFallback {
                                                        const ExecutionMemory&) override {
     return why.ok() ? Status(StatusCode::kUnavailable, "the device is not available") : why;
   }
-  void Report(const Plan&, const Step&, const Status&, const Status&) override {}
+  void Report(const Plan&, const Step&, const StepFailure&, const Status&) override {}
 
   Status Verify(const StepRun& run, const CancellationToken& token) override {
     const PlacedPartition& placed = run.plan.placement.partitions[run.step.partition];

@@ -27,7 +27,7 @@ class CpuFallback final : public StepFallback {
         MakeAlternative(plan, step, RefuseAll(plan, step, {Reason::kFailedAtRun, ""}), delegates, {}, {}));
     return Execution::Create(made, this, memory);
   }
-  void Report(const Plan&, const Step&, const Status&, const Status&) override { ++reports; }
+  void Report(const Plan&, const Step&, const StepFailure&, const Status&) override { ++reports; }
   Status Verify(const StepRun& run, const CancellationToken&) override {
     if (verified) verified(run);
     verified_from = std::this_thread::get_id();

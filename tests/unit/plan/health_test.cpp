@@ -62,6 +62,14 @@ TEST(DelegateHealth, TheBackOffHasALimit) {
   EXPECT_EQ(health.open_until_ns(), NowNs() + DelegateHealth::kLongestBackOffNs);
 }
 
+TEST(DelegateHealth, OneLossIsTheFirstOfOneRun) {
+  DelegateHealth health;
+  const uint64_t one = health.loss_number(), two = health.loss_number();
+  EXPECT_TRUE(health.IsFirstOfLoss(one));
+  EXPECT_FALSE(health.IsFirstOfLoss(two)) << "it began before that loss";
+  EXPECT_TRUE(health.IsFirstOfLoss(health.loss_number()));
+}
+
 TEST(StepHealth, ADemotedStepIsNotRunByItsOwner) {
   StepHealth step(std::make_shared<DelegateHealth>());
   EXPECT_TRUE(step.OwnerRuns());

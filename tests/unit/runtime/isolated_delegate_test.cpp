@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "support/test_delegate.hpp"
 #include "support/test_graph.hpp"
 
@@ -27,9 +30,9 @@ class IsolatedDelegateTest : public testing::Test {
           started.push_back(std::make_shared<TestDelegate>("npu", std::set<std::string>{"*"}));
           started.back()->claims = claims;
           started.back()->estimate = estimate;
-          ended.push_back(std::make_shared<bool>(false));
-          return ServedDelegate{started.back(), [has_ended = ended.back()] { return *has_ended; },
-                                [this, has_ended = ended.back()] { return *has_ended ? fault : ""; }};
+          ended.push_back(std::make_shared<std::atomic<bool>>(false));
+          return ServedDelegate{started.back(), [has_ended = ended.back()] { return has_ended->load(); },
+                                [this, has_ended = ended.back()] { return has_ended->load() ? fault : ""; }};
         },
         {.give_up = [this](const std::string& faults, const FaultLimits&) { given_up.push_back(faults); }});
     EXPECT_TRUE(opened.ok()) << opened.status().ToString();
@@ -50,7 +53,7 @@ class IsolatedDelegateTest : public testing::Test {
   std::vector<std::vector<NodeId>> claims;
   std::function<Result<Estimate>(const PartitionSpec&)> estimate;
   std::vector<std::shared_ptr<TestDelegate>> started;
-  std::vector<std::shared_ptr<bool>> ended;
+  std::vector<std::shared_ptr<std::atomic<bool>>> ended;
   Status start_status;
   std::string fault;  // of each that has ended
   std::vector<std::string> given_up;
@@ -179,6 +182,36 @@ TEST_F(IsolatedDelegateTest, R159_APartitionWhoseRunsEndTheProcessTwiceReachesNo
   other.nodes = {0, 1};
   EXPECT_TRUE((*(*delegate->Compile(view_, other))->CreateContext())->Execute({}).ok());
   EXPECT_EQ(started.size(), 3u);
+  EXPECT_TRUE(given_up.empty());
+}
+
+// Of several runs at once, of one partition and of another of the model.
+TEST_F(IsolatedDelegateTest, R159_OneEndCountsOnceWithAnyNumberOfRuns) {
+  const std::unique_ptr<Delegate> delegate = Open();
+  fault = "was ended by SIGSEGV";
+  PartitionSpec other = partition_;
+  other.nodes = {0, 1};
+  const std::shared_ptr<const Executable> killer = *delegate->Compile(view_, partition_),
+                                          second = *delegate->Compile(view_, other);
+  for (size_t ends = 1; ends < 3; ++ends) {
+    std::vector<std::unique_ptr<ExecutionContext>> contexts;
+    for (int i = 0; i < 4; ++i) {
+      Result<std::unique_ptr<ExecutionContext>> made = (i < 3 ? killer : second)->CreateContext();
+      ASSERT_TRUE(made.ok()) << made.status().ToString() << " after " << ends - 1 << " ends";
+      contexts.push_back(*std::move(made));
+    }
+    std::atomic<size_t> running{0};
+    started.back()->execute = [&](const RunArgs&) {
+      if (++running == contexts.size()) End();
+      while (!*ended.back()) std::this_thread::yield();
+      return Status(StatusCode::kDeviceLost, "its worker process was ended by SIGSEGV");
+    };
+    std::vector<std::thread> threads;
+    for (const auto& context : contexts) threads.emplace_back([&] { EXPECT_FALSE(context->Execute({}).ok()); });
+    for (std::thread& thread : threads) thread.join();
+  }
+  const int usable = (killer->CreateContext().ok() ? 1 : 0) + (second->CreateContext().ok() ? 1 : 0);
+  EXPECT_GE(usable, 1) << "two ends keep one of them away, or count for each once";
   EXPECT_TRUE(given_up.empty());
 }
 

@@ -111,13 +111,18 @@ TEST_F(ModelStateTest, TheLogNamesTheConsequenceOfAFailure) {
   const std::shared_ptr<const Plan> plan = state_->PlanFor(state_->static_shapes())->plan;
   const Status ok, broken(StatusCode::kInternal, "broken"), lost(StatusCode::kDeviceLost, "lost");
   ASSERT_TRUE(state_->fallback->CreateAlternative(*plan, plan->steps[0], broken, {}).ok());
+  bool is_first_of_loss = true;
   const auto expect = [&](const Status& why, const Status& result, const std::string& consequence) {
-    state_->fallback->Report(*plan, plan->steps[0], why, result);
+    state_->fallback->Report(*plan, plan->steps[0], {why, is_first_of_loss}, result);
     EXPECT_NE(log_.last().find(why.ToString() + "; cpu " + consequence), std::string::npos) << log_.last();
   };
   expect(broken, broken, "failed to run it as well");
   expect(lost, ok, "ran it instead");
   expect(lost, broken, "failed to run it as well");
+  is_first_of_loss = false;
+  for (int other = 0; other < 5; ++other) expect(lost, ok, "ran it instead");
+  EXPECT_EQ(log_.last().find("is not used"), std::string::npos) << "one loss counts once";
+  is_first_of_loss = true;
   expect(lost, ok, "ran it instead; npu is not used for ");
   expect(broken, ok, "runs it from now on");
   SetLogLevel(LogLevel::kInfo);
