@@ -1,6 +1,8 @@
 // A model on two devices of sim_npu in real time: partitions that overlap, requests in flight, and the same results as
 // one after another.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -146,6 +148,45 @@ TEST_P(TwoDevicesTest, ADeadlineEndsARunThatWaitsForItsDevice) {
   EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status.ToString();
   session_.SetTimeout(std::chrono::nanoseconds(0));
   EXPECT_EQ(Predict(1), expected);
+}
+
+// The cancel of a run that ends at its deadline comes late now and then.
+TEST_P(TwoDevicesTest, ADeadlineAtTheEndOfARunEndsNoOther) {
+  Open("two_branches");
+  const std::vector<float> expected = Predict(1);
+  for (int i = 0; i < 150; ++i) {
+    session_.SetTimeout(std::chrono::microseconds(1000 + 10 * (i % 10)));  // a run takes 1,020 us at least
+    std::vector<Tensor> outputs;
+    const Status status = session_.Predict(Inputs(1), &outputs);
+    EXPECT_TRUE(status.ok() || status.code() == StatusCode::kDeadlineExceeded) << status.ToString();
+    session_.SetTimeout(std::chrono::nanoseconds(0));
+    EXPECT_EQ(Predict(1), expected);
+  }
+  EXPECT_EQ(model_.Health().delegates.at(0).failures, 0u);
+}
+
+TEST_P(TwoDevicesTest, ACancelOfAForkedChildEndsNoRun) {
+  Open("two_stages");
+  const std::vector<float> expected = Predict(1);
+  ASSERT_TRUE(session_.SetInFlight(4).ok());
+  for (int round = 0; round < 10; ++round) {
+    std::vector<std::future<PredictResult>> running;
+    for (int i = 0; i < 4; ++i) running.push_back(*session_.PredictAsync(Inputs(1)));
+    const pid_t child = fork();
+    if (child == 0) {
+      session_.Cancel();
+      _exit(0);
+    }
+    for (std::future<PredictResult>& one : running) {
+      const PredictResult result = one.get();
+      ASSERT_TRUE(result.status.ok()) << result.status.ToString();
+      EXPECT_EQ(Values(result.outputs), expected);
+    }
+    int ended = 0;
+    ASSERT_EQ(waitpid(child, &ended, 0), child);
+    EXPECT_EQ(ended, 0);
+  }
+  EXPECT_EQ(model_.Health().delegates.at(0).failures, 0u);
 }
 
 // Both models need the same devices; while one request runs, others of two priorities wait.
