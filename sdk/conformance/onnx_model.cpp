@@ -1,44 +1,16 @@
 #include "onnx_model.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <string>
+
+#include "deputy/sdk/protobuf_message.hpp"
 
 namespace deputy::conformance {
 namespace {
 
-// A message of the protobuf wire format, field numbers as in onnx.proto.
-class Message {
- public:
-  Message& Number(uint32_t field, int64_t value) {
-    Varint(field << 3);
-    Varint(static_cast<uint64_t>(value));
-    return *this;
-  }
-  Message& Float(uint32_t field, float value) {
-    Varint(field << 3 | 5);
-    char bytes[sizeof value];
-    std::memcpy(bytes, &value, sizeof value);
-    bytes_.append(bytes, sizeof bytes);
-    return *this;
-  }
-  Message& Chunk(uint32_t field, const std::string& bytes) {
-    Varint(field << 3 | 2);
-    Varint(bytes.size());
-    bytes_ += bytes;
-    return *this;
-  }
-  Message& Part(uint32_t field, const Message& message) { return Chunk(field, message.bytes_); }
-  const std::string& bytes() const { return bytes_; }
-
- private:
-  void Varint(uint64_t value) {
-    for (; value > 0x7f; value >>= 7) bytes_ += static_cast<char>((value & 0x7f) | 0x80);
-    bytes_ += static_cast<char>(value);
-  }
-  std::string bytes_;
-};
+// Field numbers as in onnx.proto.
+using Message = sdk::ProtobufMessage;
 
 Message TensorOf(const reference::Tensor& tensor, const std::string& name) {
   Message message;
