@@ -133,11 +133,15 @@ class Attacks : public ::testing::Test {
   Attacked Live(const std::string& attack, Function function, milliseconds most = kLimit) {
     Attacked attacked;
     options_.file = attack + "@" + std::to_string(static_cast<uint32_t>(function));
-    Timed(most, "start", [&] {
-      Result<std::shared_ptr<RemotePlugin>> plugin = RemotePlugin::Start(options_);
-      attacked.message = plugin.status().message();
-      if (plugin.ok()) plugin_ = *std::move(plugin);
-    });
+    // A busy machine may not load the program within the limit; an attack of the load itself is of no function.
+    int tries = function == Function{} ? 1 : 10;
+    do {
+      Timed(most, "start", [&] {
+        Result<std::shared_ptr<RemotePlugin>> plugin = RemotePlugin::Start(options_);
+        attacked.message = plugin.status().message();
+        if (plugin.ok()) plugin_ = *std::move(plugin);
+      });
+    } while (plugin_ == nullptr && attacked.message == "was not loaded in time" && --tries > 0);
     if (plugin_ == nullptr) return attacked;
     const deputy_plugin& table = *plugin_->table();
     const deputy_host* host = nullptr;
