@@ -118,19 +118,35 @@ TEST_F(RemoteQueues, AsManyRunsAsTheDelegateTakesAreInItsQueueAtOnce) {
   for (int i = 0; i < 4; ++i) EXPECT_FALSE(five[static_cast<size_t>(i)]->has_ended());
 }
 
-// The cancel of a run that has ended meanwhile.
-TEST_F(RemoteQueues, ALateCancelEndsNoLaterRun) {
+// A context over the tables alone.
+struct Tables {
+  Tables() {
+    EXPECT_EQ(plugged.Open(instance).message, "");
+    EXPECT_EQ(plugged.Compile(instance, executable).message, "");
+    EXPECT_EQ(plugged.CreateContext(executable, context).message, "");
+  }
+  ~Tables() {
+    plugged.delegate->context_destroy(context);
+    plugged.delegate->executable_destroy(executable);
+    plugged.delegate->close(instance);
+  }
+  Tables(const Tables&) = delete;
+  Tables& operator=(const Tables&) = delete;
+
   const std::shared_ptr<RemotePlugin> remote = Remote(EverySlotPath());
-  ASSERT_NE(remote, nullptr);
-  const Plugged plugged(remote->table());
+  const Plugged plugged{remote->table()};
+  const deputy_ext_async& async =
+      *static_cast<const deputy_ext_async*>(plugged.delegate->get_extension(plugged.delegate, DEPUTY_EXT_ASYNC));
   deputy_instance* instance = nullptr;
   deputy_executable* executable = nullptr;
   deputy_context* context = nullptr;
-  ASSERT_EQ(plugged.Open(instance).message, "");
-  ASSERT_EQ(plugged.Compile(instance, executable).message, "");
-  ASSERT_EQ(plugged.CreateContext(executable, context).message, "");
-  const auto& async =
-      *static_cast<const deputy_ext_async*>(plugged.delegate->get_extension(plugged.delegate, DEPUTY_EXT_ASYNC));
+};
+
+// The cancel of a run that has ended meanwhile.
+TEST_F(RemoteQueues, ALateCancelEndsNoLaterRun) {
+  const Tables tables;
+  const Plugged& plugged = tables.plugged;
+  const deputy_ext_async& async = tables.async;
   std::vector<float> in(4), out(4);
   plain::PlainRun plain(in.data(), out.data(), in.size());
   plain.args.power_level = kWaits;
@@ -139,21 +155,18 @@ TEST_F(RemoteQueues, ALateCancelEndsNoLaterRun) {
   args.struct_size = sizeof args;
   args.run = &plain.args;
   deputy_async_run* run = nullptr;
-  ASSERT_EQ(plugged.Take(async.submit(context, &args, &run)).message, "");
-  const uint64_t token = RemoteContext::Of(context).token;
-  remote->link().Cancel(Function::kCancelSubmitted, token, 1);
+  ASSERT_EQ(plugged.Take(async.submit(tables.context, &args, &run)).message, "");
+  const uint64_t token = RemoteContext::Of(tables.context).token;
+  tables.remote->link().Cancel(Function::kCancelSubmitted, token, 1);
   EXPECT_EQ(plugged.Take(async.wait(run, NowNs() + 50'000'000)).code, uint32_t{DEPUTY_DEADLINE_EXCEEDED});
-  remote->link().Cancel(Function::kCancelSubmitted, token, 2);
+  tables.remote->link().Cancel(Function::kCancelSubmitted, token, 2);
   EXPECT_EQ(plugged.Take(async.wait(run, 0)).code, uint32_t{DEPUTY_CANCELLED});
   async.run_destroy(run);
   // A run that is given up before it has ended ends the worker: it goes on with what it was given.
-  ASSERT_EQ(plugged.Take(async.submit(context, &args, &run)).message, "");
+  ASSERT_EQ(plugged.Take(async.submit(tables.context, &args, &run)).message, "");
   async.run_destroy(run);
-  EXPECT_TRUE(Eventually([&] { return remote->link().has_ended(); }));
-  EXPECT_EQ(remote->link().OwnFault(), "");
-  plugged.delegate->context_destroy(context);
-  plugged.delegate->executable_destroy(executable);
-  plugged.delegate->close(instance);
+  EXPECT_TRUE(Eventually([&] { return tables.remote->link().has_ended(); }));
+  EXPECT_EQ(tables.remote->link().OwnFault(), "");
 }
 
 // The group is the same in two worker processes.
@@ -215,17 +228,9 @@ TEST_F(RemoteQueues, ARunThatDoesNotEndIsEndedWithTheProcess) {
 }
 
 TEST_F(RemoteQueues, ARunHasNeitherSinkNorFences) {
-  const std::shared_ptr<RemotePlugin> remote = Remote(EverySlotPath());
-  ASSERT_NE(remote, nullptr);
-  const Plugged plugged(remote->table());
-  deputy_instance* instance = nullptr;
-  deputy_executable* executable = nullptr;
-  deputy_context* context = nullptr;
-  ASSERT_EQ(plugged.Open(instance).message, "");
-  ASSERT_EQ(plugged.Compile(instance, executable).message, "");
-  ASSERT_EQ(plugged.CreateContext(executable, context).message, "");
-  const auto& async =
-      *static_cast<const deputy_ext_async*>(plugged.delegate->get_extension(plugged.delegate, DEPUTY_EXT_ASYNC));
+  const Tables tables;
+  const Plugged& plugged = tables.plugged;
+  const deputy_ext_async& async = tables.async;
   std::vector<float> in(4), out(4);
   const plain::PlainRun run(in.data(), out.data(), in.size());
   const deputy_async_sink sink{sizeof sink, 0, nullptr, [](void*, uint64_t, deputy_status*) { ADD_FAILURE(); }};
@@ -237,12 +242,9 @@ TEST_F(RemoteQueues, ARunHasNeitherSinkNorFences) {
   with_fence.wait_count = 1;
   for (const deputy_async_args* args : {&with_sink, &with_fence}) {
     deputy_async_run* made = nullptr;
-    EXPECT_EQ(plugged.Take(async.submit(context, args, &made)).code, uint32_t{DEPUTY_INVALID_ARGUMENT});
+    EXPECT_EQ(plugged.Take(async.submit(tables.context, args, &made)).code, uint32_t{DEPUTY_INVALID_ARGUMENT});
     EXPECT_EQ(made, nullptr);
   }
-  plugged.delegate->context_destroy(context);
-  plugged.delegate->executable_destroy(executable);
-  plugged.delegate->close(instance);
 }
 
 }  // namespace
