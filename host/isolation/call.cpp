@@ -54,6 +54,7 @@ CallResult RemoteCall::Lost(Transfer transfer) {
 
 CallResult RemoteCall::SendWords(const std::vector<uint64_t>& words) {
   if (channel_ == nullptr && link_.has_ended()) return CallResult::Failure(DEPUTY_DEVICE_LOST, link_.HowLost(limit_));
+  if (channel_ == nullptr && limit_.is_over()) return Lost(Transfer::kOverdue);
   if (channel_ == nullptr)
     return CallResult::Failure(DEPUTY_OUT_OF_MEMORY, "there is no descriptor or memory for a call to a worker process");
   const Transfer sent = channel_->Call(function_, words, descriptors_, limit_);

@@ -30,13 +30,12 @@ void Deliver(const Events& events, const deputy_profile_sink* sink) {
 
 RemoteRun::RemoteRun(RemoteContext& context, const deputy_run_args& args, const RunStart& start)
     : context_(context),
-      args_(Whole(args)),
       start_(start),
       bytes_(InputBytes(context, args)),
       limit_(LimitOf(context, args, bytes_)),
       transfer_(args) {
   scope_.host = context.instance.host;
-  scope_.run = &args_;
+  scope_.run = &transfer_.args();
   if (start_.submits) limit_.AllowFor(++context_.instance.submitted);
 }
 
@@ -48,7 +47,7 @@ CallResult RemoteRun::Send() {
   WorkerLink& link = context_.instance.delegate.link();
   if (bytes_ && context_.limit.IsMeasured(*bytes_)) measured_since_ = TimeLimit::Clock::now();
   transfer_.Find(link, context_.places, limit_);
-  again_ = context_.run.Matches(args_);
+  again_ = context_.run.Matches(transfer_.args());
   call_.emplace(link, again_ ? Function::kExecuteAgain : Function::kExecute, scope_, limit_);
   if (CallResult failure = transfer_.Prepare(*call_); failure.failed) return failure;
   if (again_) {
@@ -83,7 +82,7 @@ bool RemoteRun::Await(const CallPause& pause) {
 CallResult RemoteRun::Finish(WireFrame frame) {
   std::unique_ptr<Received<Reply<Events>>> events;
   CallResult result = call_->Take(std::move(frame), events);
-  if (events != nullptr && !again_) context_.run.Remember(args_);
+  if (events != nullptr && !again_) context_.run.Remember(transfer_.args());
   if (!result.failed) transfer_.Finish(*call_);
   if (!result.failed && measured_since_) context_.limit.Ended(*bytes_, TimeLimit::Clock::now() - *measured_since_);
   if (events != nullptr) Deliver((*events)->payload, context_.sink);

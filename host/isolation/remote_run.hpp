@@ -33,13 +33,12 @@ class RemoteRun {
   const CallResult& result() const { return *result_; }
 
   RemoteContext& context() const { return context_; }
-  uint64_t number() const { return args_.run; }
+  uint64_t number() const { return transfer_.args().run; }
 
  private:
   CallResult Finish(WireFrame frame);
 
   RemoteContext& context_;
-  const deputy_run_args args_;
   const RunStart start_;
   CallScope scope_;
   const std::optional<uint64_t> bytes_;  // of inputs, where these decide about the limit

@@ -41,6 +41,8 @@ class RunTransfer {
  public:
   explicit RunTransfer(const deputy_run_args& args) : args_(Whole(args)) {}
 
+  const deputy_run_args& args() const { return args_; }
+
   // Finds the inputs that the worker can read where they are. Before the call: a region that it does not have yet is
   // sent in a call of its own.
   void Find(WorkerLink& link, KnownPlaces& known, const CallDeadline& limit);

@@ -44,9 +44,8 @@ class WorkerLink final : private SharedArenaUser {
   const std::string& label() const { return label_; }
   const RemotePluginOptions& options() const { return options_; }
 
-  // A channel that no other call uses. Null when the worker has ended, and when there is no descriptor or memory for
-  // one, as has_ended() tells. Waits within the limit, where the worker has
-  // many messages to read. [any-thread]
+  // A channel that no other call uses. Null when the worker has ended, as has_ended() tells, when it has too many
+  // messages to read before the limit is over, and when there is no descriptor or memory for one. [any-thread]
   std::unique_ptr<Channel> Acquire(const TimeLimit& limit);
   bool has_ended();
   // Of serve.hpp. [any-thread]

@@ -1,5 +1,5 @@
 // Delegates and steps that have failed at run time or are still to be verified, shared by all sessions: read by an
-// execution before each step, at the cost of two relaxed loads in the common case.
+// execution before each step, at the cost of three relaxed loads in the common case.
 #pragma once
 
 #include <atomic>
