@@ -85,6 +85,35 @@ TEST_F(OnnxWriterTest, ExtentsThatAreGivenTakeThePlaceOfTheHosts) {
   EXPECT_EQ(CountOf(dimension(7), fixed->bytes), 1u);
   EXPECT_EQ(CountOf(dimension(3), fixed->bytes), 1u) << "others follow from it";
   EXPECT_EQ(Write({{{7, 3}, {1}}}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(Write({{{7, 3, 1}}}).status().message(), "input 0 has rank 2, not 3");
+}
+
+TEST_F(OnnxWriterTest, TheVersionOfTheFileIsTheFirstWithAllTypes) {
+  const deputy_value_id x = host_.AddValue("x"), y = host_.AddValue("y"), z = host_.AddValue("z");
+  host_.AddNode({"Cast", {x}, {y}});
+  host_.AddNode({"Cast", {y}, {z}});
+  host_.inputs = {x};
+  host_.outputs = {z};
+  for (const auto& [dtype, version] : {std::pair<deputy_dtype, char>{DEPUTY_DTYPE_INT4, 10},
+                                       {DEPUTY_DTYPE_FLOAT4E2M1, 11},
+                                       {DEPUTY_DTYPE_FLOAT8E8M0, 12},
+                                       {DEPUTY_DTYPE_INT2, 13}}) {
+    host_.values[y].dtype = dtype;
+    const Result<OnnxModel> model = Write();
+    ASSERT_TRUE(model.ok()) << model.status().message();
+    EXPECT_EQ(model->bytes.substr(0, 2), std::string("\x08") + version);
+  }
+}
+
+TEST_F(OnnxWriterTest, ConstantsOfStringsAreRefused) {
+  const deputy_value_id x = host_.AddValue("x"), y = host_.AddValue("y"), c = host_.AddConstant("c", {1, 2}, {2});
+  host_.values[c].dtype = DEPUTY_DTYPE_STRING;
+  const deputy_node_id node = host_.AddNode({"Add", {x, c}, {y}});
+  host_.inputs = {x};
+  host_.outputs = {y};
+  const Status status = Write().status();
+  EXPECT_EQ(status.code(), Code::kNotSupported);
+  EXPECT_EQ(status.node(), node);
 }
 
 TEST_F(OnnxWriterTest, TheOperatorSetsAreTheOldestWithAllDefinitions) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <set>
 #include <string>
@@ -24,8 +25,8 @@ struct OnnxModel {
 };
 
 struct OnnxOptions {
-  // Extents of the inputs in place of the host's, for compilers that need all of them: one list for each input, or none
-  // at all. Extents of other values are then left out.
+  // Extents of the inputs in place of the host's, for compilers that need all of them: one list for each input, of its
+  // rank, or none at all. Extents of other values are then left out.
   std::vector<std::vector<int64_t>> input_dims = {};
 };
 
@@ -39,9 +40,17 @@ class OnnxWriter {
     if (!options_.input_dims.empty() && options_.input_dims.size() != partition_.inputs().size())
       return Status(Code::kInvalidArgument, "there are extents for " + std::to_string(options_.input_dims.size()) +
                                                 " of " + std::to_string(partition_.inputs().size()) + " inputs");
+    for (size_t i = 0; i < options_.input_dims.size(); ++i)
+      if (partition_.inputs()[i].rank_known() && partition_.inputs()[i].rank() != options_.input_dims[i].size())
+        return Status(Code::kInvalidArgument, "input " + std::to_string(i) + " has rank " +
+                                                  std::to_string(partition_.inputs()[i].rank()) + ", not " +
+                                                  std::to_string(options_.input_dims[i].size()));
     // Before all others, so that the names of inputs and outputs are the model's where they are unique.
     for (const ValueView& input : partition_.inputs()) model_.inputs.push_back(NameOf(input));
-    for (const ValueView& output : partition_.outputs()) model_.outputs.push_back(NameOf(output));
+    for (const ValueView& output : partition_.outputs()) {
+      model_.outputs.push_back(NameOf(output));
+      outputs_.insert(output.id());
+    }
     for (const NodeView& node : partition_.nodes()) DEPUTY_SDK_RETURN_IF_ERROR(AddNode(node));
     graph_.Chunk(kGraphName, partition_.name().empty() ? "partition" : partition_.name());
     for (size_t i = 0; i < partition_.inputs().size(); ++i)
@@ -49,7 +58,7 @@ class OnnxWriter {
                   Declared(partition_.inputs()[i], options_.input_dims.empty() ? nullptr : &options_.input_dims[i]));
     for (const ValueView& output : partition_.outputs()) {
       graph_.Part(kGraphOutput, Declared(output, nullptr));
-      if (output.is_constant()) AddConstant(output);
+      if (output.is_constant()) DEPUTY_SDK_RETURN_IF_ERROR(AddConstant(output, DEPUTY_NO_NODE));
     }
     if (options_.input_dims.empty())
       for (const ValueView& value : inner_) graph_.Part(kGraphValueInfo, Declared(value, nullptr));
@@ -58,8 +67,16 @@ class OnnxWriter {
   }
 
  private:
-  // ONNX 1.16, the first with all element types of 4 bits that its tools read today.
-  static constexpr int64_t kIrVersion = 10;
+  // The first that has a type, by the comments of onnx.proto; 10 for all types that vendors' compilers know.
+  static int64_t IrVersionOf(DType dtype) {
+    switch (dtype) {
+      case DType::kFloat4E2M1: return 11;
+      case DType::kFloat8E8M0: return 12;
+      case DType::kUint2:
+      case DType::kInt2: return 13;
+      default: return 10;
+    }
+  }
   // A message of protobuf has no more bytes.
   static constexpr uint64_t kMostBytes = 0x7fffffff;
   static constexpr uint32_t kModelIr = 1, kModelProducer = 2, kModelGraph = 7, kModelOpset = 8;
@@ -88,7 +105,10 @@ class OnnxWriter {
     static const std::string kAbsent;
     if (!value.exists()) return kAbsent;
     const auto [found, added] = names_.try_emplace(value.id());
-    if (added) found->second = Unique(used_values_, value.name(), "value_");
+    if (added) {
+      found->second = Unique(used_values_, value.name(), "value_");
+      ir_version_ = std::max(ir_version_, IrVersionOf(value.dtype()));
+    }
     return found->second;
   }
 
@@ -98,12 +118,12 @@ class OnnxWriter {
     for (size_t i = 0; i < node.input_count(); ++i) {
       const ValueView input = node.input(i);
       message.Chunk(kNodeInput, NameOf(input));
-      if (input.exists() && input.is_constant()) AddConstant(input);
+      if (input.exists() && input.is_constant()) DEPUTY_SDK_RETURN_IF_ERROR(AddConstant(input, node.id()));
     }
     for (size_t i = 0; i < node.output_count(); ++i) {
       const ValueView output = node.output(i);
       message.Chunk(kNodeOutput, NameOf(output));
-      if (output.exists() && !IsOutput(output)) inner_.push_back(output);
+      if (output.exists() && outputs_.count(output.id()) == 0) inner_.push_back(output);
     }
     model_.nodes.push_back(Unique(used_nodes_, node.name(), "node_"));
     message.Chunk(kNodeName, model_.nodes.back()).Chunk(kNodeType, node.op_type()).Chunk(kNodeDomain, node.domain());
@@ -117,19 +137,16 @@ class OnnxWriter {
     return {};
   }
 
-  bool IsOutput(const ValueView& value) const {
-    for (const ValueView& output : partition_.outputs())
-      if (output.id() == value.id()) return true;
-    return false;
-  }
-
-  void AddConstant(const ValueView& value) {
-    if (!constant_ids_.insert(value.id()).second) return;
+  Status AddConstant(const ValueView& value, deputy_node_id reader) {
+    if (!constant_ids_.insert(value.id()).second) return {};
+    if (value.dtype() == DType::kString)
+      return Status(Code::kNotSupported, "constants of strings are not written", reader);
     Constant constant{value, {}};
     for (const int64_t extent : value.dims()) constant.head.Number(kTensorDims, extent);
     constant.head.Number(kTensorType, static_cast<int64_t>(value.dtype())).Chunk(kTensorName, NameOf(value));
     constant.head.BeginChunk(kTensorRaw, value.constant_bytes());
     constants_.push_back(std::move(constant));
+    return {};
   }
 
   ProtobufMessage Declared(const ValueView& value, const std::vector<int64_t>* dims) {
@@ -193,7 +210,7 @@ class OnnxWriter {
   // Elements of constants are read into their place.
   Status Finish() {
     ProtobufMessage head;
-    head.Number(kModelIr, kIrVersion).Chunk(kModelProducer, "deputy");
+    head.Number(kModelIr, ir_version_).Chunk(kModelProducer, "deputy");
     for (const auto& [domain, version] : opsets_)
       head.Part(kModelOpset, ProtobufMessage().Chunk(kOpsetDomain, domain).Number(kOpsetVersion, version));
     uint64_t size = graph_.bytes().size();
@@ -234,7 +251,8 @@ class OnnxWriter {
   std::map<deputy_value_id, std::string> names_;
   std::set<std::string> used_values_, used_nodes_;
   std::map<std::string, int64_t> opsets_;
-  std::set<deputy_value_id> constant_ids_;
+  std::set<deputy_value_id> outputs_, constant_ids_;
+  int64_t ir_version_ = IrVersionOf(DType::kUndefined);
   std::vector<Constant> constants_;
   std::vector<ValueView> inner_;
 };
@@ -242,7 +260,7 @@ class OnnxWriter {
 }  // namespace detail
 
 // The partition in the oldest operator sets that have the definitions of its nodes. Constants are in the bytes, in one
-// copy. kNotSupported: a node with graphs, or more than 2 GiB. Throws HostFailure, as views do.
+// copy. kNotSupported: a node with graphs, constants of strings, or more than 2 GiB. Throws HostFailure, as views do.
 inline Result<OnnxModel> WriteOnnx(const PartitionView& partition, const OnnxOptions& options = {}) {
   return detail::OnnxWriter(partition, options).Write();
 }
