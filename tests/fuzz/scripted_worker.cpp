@@ -159,7 +159,7 @@ void Play(int script) {
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
   alarm(20);
-  if (const char* patience = std::getenv("SCRIPT_PATIENCE_MS")) most_milliseconds = std::atoi(patience);
+  if (const char* most = std::getenv("SCRIPT_WAIT_MS")) most_milliseconds = std::atoi(most);
   const int script = open(argv[2], O_RDONLY | O_CLOEXEC);
   if (script < 0) return 2;
   Play(script);

@@ -38,31 +38,18 @@ class RemoteQueues : public ::testing::Test {
       executable_ = *delegate.Compile(view_, {{0}, {0}, {1}, nullptr, "far.0"});
       context_ = *executable_->CreateContext();
     }
-    Status Run(uint32_t way, const CancellationToken* token = nullptr, int32_t priority = 0) {
-      deputy_tensor input{}, output{};
-      for (deputy_tensor* tensor : {&input, &output}) {
-        tensor->struct_size = sizeof *tensor;
-        tensor->dtype = DEPUTY_DTYPE_FLOAT32;
-        tensor->rank = 1;
-        tensor->dims = &four_;
-        tensor->byte_size = sizeof in_;
-      }
-      input.data = in_;
-      output.data = out;
-      const deputy_tensor* const inputs[] = {&input};
-      deputy_tensor* const outputs[] = {&output};
-      RunArgs args{inputs, outputs};
+    Status Run(uint32_t way, const CancellationToken* token = nullptr) {
+      const plain::PlainRun plain(in_.data(), out.data(), out.size());
+      RunArgs args{plain.inputs, plain.outputs};
       args.cancellation = token;
       args.hints.power_level = way;
-      args.hints.priority = priority;
       return context_->Execute(args);
     }
 
-    float out[4] = {};
+    std::vector<float> out = std::vector<float>(4);
 
    private:
-    const int64_t four_ = 4;
-    float in_[4] = {1, 2, 3, 4};
+    const std::vector<float> in_ = {1, 2, 3, 4};
     const Graph graph_;
     const GraphView view_;
     std::shared_ptr<const Executable> executable_;
@@ -113,7 +100,7 @@ TEST_F(RemoteQueues, AsManyRunsAsTheDelegateTakesAreInItsQueueAtOnce) {
   EXPECT_EQ(five.back()->status.code(), StatusCode::kCancelled) << five.back()->status.ToString();
   for (int run = 0; run < 5; ++run) {
     ASSERT_EQ(other.Run(kNormal).ToString(), Status().ToString());
-    EXPECT_EQ(std::vector<float>(other.out, other.out + 4), (std::vector<float>{3, 6, 9, 12}));
+    EXPECT_EQ(other.out, (std::vector<float>{3, 6, 9, 12}));
   }
   for (int i = 0; i < 4; ++i) EXPECT_FALSE(five[static_cast<size_t>(i)]->has_ended());
 }

@@ -22,7 +22,7 @@ const std::filesystem::path kCorpus = FUZZ_CORPUS;
 
 TEST(ScriptedWorker, ConversationsOfTheCorpusAreWhole) {
   SetLogLevel(LogLevel::kOff);
-  setenv("SCRIPT_PATIENCE_MS", "30000", 1);
+  setenv("SCRIPT_WAIT_MS", "30000", 1);
   for (const std::string& name : FilesIn(kCorpus / "worker_host")) {
     if (name == "refuses" || name == "silent") continue;
     SCOPED_TRACE(name);

@@ -216,12 +216,17 @@ TEST_F(RunQueueTest, WhileADelegateChoosesNoOtherIsHeldUp) {
   const CancellationToken soon{NowNs() + 1'000'000};
   EXPECT_FALSE(RunQueue::Place(other.queue(), nullptr, {0, &soon}).Wait()) << "the other's run has waited, and left";
   other.queue().Wake();
-  std::atomic<bool> left{false};
+  std::atomic<bool> waited{false};
   std::thread leaving([&] {
-    EXPECT_FALSE(RunQueue::Place(slow.queue(), nullptr, {0, &soon}).Wait());
-    left = true;
+    {
+      RunQueue::Place place(slow.queue(), nullptr, {0, &soon});
+      EXPECT_FALSE(place.Wait());
+      waited = true;
+    }
+    EXPECT_FALSE(chooses) << "the delegate sees the contexts of its own runs until it has chosen";
   });
-  EXPECT_FALSE(left) << "the delegate sees the contexts of its own runs";
+  while (!waited) std::this_thread::yield();
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // in which a run that may leave does
   chooses = false;
   ending.join();
   leaving.join();
