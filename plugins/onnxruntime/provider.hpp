@@ -1,0 +1,57 @@
+// An execution provider (EP) on one of its devices, as the delegate uses it, with either runtime: ONNX Runtime's own
+// library (hosted/), or the tables of this plugin (own/).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deputy/sdk/sdk.hpp"
+
+namespace ort {
+
+namespace sdk = deputy::sdk;
+
+using TextPairs = std::vector<std::pair<std::string, std::string>>;
+
+struct ProviderSettings {
+  std::string runtime;       // path or name of ONNX Runtime's library; unused with own tables
+  std::string library;       // path of the EP's library; empty: one that is built into ONNX Runtime
+  std::string name;          // of the EP, as it states it; empty: that of the library's first
+  std::string device;        // "cpu", "gpu", "npu", or an index into the EP's devices; empty: its first
+  TextPairs options;         // of the EP, with its names
+  TextPairs session_config;  // entries of the session's configuration
+  uint32_t threads = 1;      // of a pool for computing, the calling one included
+};
+
+// Of one node: taken, or the reason in the EP's words, if it has any.
+struct Answer {
+  bool is_taken = false;
+  std::string reason = {};
+};
+
+class Provider {
+ public:
+  virtual ~Provider() = default;
+
+  // For people and for blobs: name and version of the EP, and of the runtime.
+  virtual std::string Description() const = 0;
+  // Asks about all nodes of `nodes` without compiling: all of them together first, then each one that was not taken
+  // alone. One answer for each node, in its order. A failure: nothing can be asked. One call at a time.
+  virtual sdk::Result<std::vector<Answer>> Ask(const sdk::PartitionView& nodes) = 0;
+  // Compiles all nodes as one unit of the EP; kNotSupported if it does not take all. Nothing has run yet. One call at a
+  // time. The executable keeps the provider.
+  virtual sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView& partition) = 0;
+  // From the bytes that an executable of such a partition has serialized.
+  virtual sdk::Result<std::unique_ptr<sdk::Executable>> Restore(const sdk::PartitionView&, sdk::Blob) {
+    return sdk::Status(sdk::Code::kNotSupported, "no compiled blobs");
+  }
+};
+
+// kNotFound, with the command that installs it: no such library. [load-time]
+sdk::Result<std::shared_ptr<Provider>> OpenHosted(const sdk::Host& host, const ProviderSettings& settings);
+// kNotSupported: an EP that computes by kernels in a registry, not by compiling. [load-time]
+sdk::Result<std::shared_ptr<Provider>> OpenOwn(const sdk::Host& host, const ProviderSettings& settings);
+
+}  // namespace ort
