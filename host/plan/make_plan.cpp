@@ -143,12 +143,27 @@ class Compiler {
     if (Status refused = WeightMemoryScope::Check(); !refused.ok())
       return std::move(refused).At(Describe(*view.graph, spec.nodes.front()));
     refused_ = true;
+    const Estimate after = EstimateAfterRefusal(delegate, view, spec);
+    const bool is_part = !after.give_back.empty();
+    const std::vector<NodeId>& nodes = is_part ? after.give_back : spec.nodes;
     if (!IsCpu(delegates_, placed.delegate))
-      Log(LogLevel::kWarning, "{} refused partition {} ({}) at compile: {}; the next delegate takes it",
-          delegate.name(), spec.name, Plural(spec.nodes.size(), "node"), why.ToString());
-    for (const NodeId node : spec.nodes)
-      options_.refused[{view.graph, placed.delegate, node}] = {Reason::kRefusedAtCompile, why.message()};
+      Log(LogLevel::kWarning, "{} refused {}partition {} ({}) at compile: {}; the next delegate takes {}",
+          delegate.name(), is_part ? Plural(nodes.size(), "node") + " of " : "", spec.name,
+          Plural(spec.nodes.size(), "node"), why.ToString(), is_part && nodes.size() > 1 ? "them" : "it");
+    for (const NodeId node : nodes)
+      options_.refused[{view.graph, placed.delegate, node}] = {Reason::kRefusedAtCompile,
+                                                               is_part ? after.reason : why.message()};
     return {};
+  }
+
+  // A delegate that finds out by compiling which nodes fail gives these back when it is asked once more; nothing is
+  // given back by others.
+  static Estimate EstimateAfterRefusal(Delegate& delegate, const GraphView& view, const PartitionSpec& spec) {
+    PartitionEstimator* estimator = spec.claim == nullptr ? delegate.estimator() : nullptr;
+    if (estimator == nullptr) return {};
+    Result<Estimate> estimate = estimator->EstimatePartition(view, spec);
+    if (!estimate.ok() || !estimate->feasible || estimate->give_back.size() >= spec.nodes.size()) return {};
+    return std::move(estimate).value();
   }
 
   Status CompileRegions(const Node& node, std::vector<Placement>& placements, Step& step) {

@@ -16,13 +16,14 @@ namespace sdk = deputy::sdk;
 using TextPairs = std::vector<std::pair<std::string, std::string>>;
 
 struct ProviderSettings {
-  std::string runtime;       // path or name of ONNX Runtime's library; unused with own tables
-  std::string library;       // path of the EP's library; empty: one that is built into ONNX Runtime
-  std::string name;          // of the EP, as it states it; empty: that of the library's first
-  std::string device;        // "cpu", "gpu", "npu", or an index into the EP's devices; empty: its first
-  TextPairs options;         // of the EP, with its names
-  TextPairs session_config;  // entries of the session's configuration
-  uint32_t threads = 1;      // of a pool for computing, the calling one included
+  std::string runtime;         // path or name of ONNX Runtime's library; unused with own tables
+  std::string library;         // path of the EP's library; empty: one that is built into ONNX Runtime
+  std::string name;            // of the EP, as it states it; empty: that of the library's first
+  std::string device;          // "cpu", "gpu", "npu", or an index into the EP's devices; empty: its first
+  TextPairs options;           // of the EP, with its names
+  TextPairs session_config;    // entries of the session's configuration
+  uint32_t threads = 1;        // of a pool for computing, the calling one included
+  bool keeps_context = false;  // the EP can put what it has compiled into a model (EPContext)
 };
 
 // Of one node: taken, or the reason in the EP's words, if it has any.

@@ -36,6 +36,7 @@ struct KernelRegistry;
 struct ModelCompilationOptions;
 struct Api;    // the table of slots.inc
 struct EpApi;  // the table of ep_slots.inc
+struct CompileApi;
 
 enum ErrorCode : int32_t {
   kOk = 0,

@@ -45,6 +45,31 @@ TEST_F(PlanTest, ARefusedPartitionIsAWarningAndGoesToTheNextDelegate) {
   EXPECT_EQ(first_->compiles, 1) << "its partition is not compiled again";
 }
 
+TEST_F(PlanTest, OfAPartitionThatFailsToCompileOnlyTheNodesAreRefusedThatAreThenGivenBack) {
+  second_->verdict = [](const Node&) { return Reason::kSupported; };
+  second_->compile_status = Status(StatusCode::kNotSupported, "node b fails");
+  second_->estimate = [this](const PartitionSpec& partition) {
+    Estimate estimate;
+    const bool has_b = partition.nodes.back() == 1;
+    if (second_->compiles > 0 && has_b) {
+      estimate.give_back = {1};
+      estimate.reason = "it has failed";
+      second_->compile_status = Status();
+    }
+    return estimate;
+  };
+  const TestGraph made({{"a", "B"}, {"b", "B"}});
+  const auto plan = MakePlan(std::make_shared<Graph>(made.graph), delegates_, options_);
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  ASSERT_EQ((*plan)->steps.size(), 2u);
+  EXPECT_EQ((*plan)->delegate_names[DelegateOf(**plan, (*plan)->steps[0])], "second");
+  EXPECT_EQ((*plan)->delegate_names[DelegateOf(**plan, (*plan)->steps[1])], "cpu");
+  ASSERT_EQ(warnings_.size(), 1u);
+  EXPECT_EQ(warnings_[0].rfind("second refused 1 node of partition second/0 (2 nodes) at compile: node b fails", 0), 0u)
+      << warnings_[0];
+  EXPECT_EQ((*plan)->placement.verdicts[1][1].detail, "it has failed");
+}
+
 // A claim is consumed by its compilation, so the next one for the same nodes is compiled, too.
 TEST_F(PlanTest, ANewClaimIsCompiledAfterTheRefusalOfAnotherPartition) {
   first_->claims = {{0}};

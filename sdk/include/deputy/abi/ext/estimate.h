@@ -35,8 +35,10 @@ typedef struct deputy_estimate_sink {
 typedef struct deputy_ext_estimate {
   uint32_t struct_size;
   uint32_t reserved;
-  /* `partition->claim` is only read, not consumed. Pure: the same partition gives the same answer; no device memory is
-   * allocated. A failure is logged and counts as unknown. [load-time] */
+  /* `partition->claim` is only read, not consumed. Pure: the same partition gives the same answer, but for nodes that
+   * a compilation since then has shown to fail; no device memory is allocated. After a partition was refused at compile
+   * the host asks once more, and refuses only the nodes that are given back, if any are. A failure is logged and counts
+   * as unknown. [load-time] */
   deputy_status *(*estimate)(deputy_instance *instance, const deputy_partition *partition,
                              const deputy_estimate_sink *sink);
 } deputy_ext_estimate;
