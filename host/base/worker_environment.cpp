@@ -66,6 +66,8 @@ std::vector<std::string> WorkerEnvironment(std::span<const std::string> patterns
         std::any_of(patterns.begin(), patterns.end(), matches))
       variables.emplace_back(text);
   }
+  for (const std::string& pattern : patterns)
+    if (pattern.find('=') != std::string::npos) variables.push_back(pattern);
   return variables;
 }
 

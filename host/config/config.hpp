@@ -81,6 +81,7 @@ struct PluginsConfig {
   Setting<AutoUse> auto_use;               // YAML: auto
   Setting<bool> sandbox{true, {}};         // of processes that run plugins
   List<Setting<std::string>> environment;  // patterns of variables that these get in a sandbox
+  List<Setting<std::string>> readable;     // folders that these may read in a sandbox; of the form of `paths`
   Setting<Duration> probe_timeout{std::chrono::seconds(2), {}};  // also where that of a file is wrong
   bool operator==(const PluginsConfig&) const = default;
 };

@@ -124,7 +124,7 @@ void VisitDelegate(V& v, D& d) {
           "none: the plugin runs in this process, which ends when the plugin crashes. process: in a worker process, "
           "after whose crash the next delegate computes the partition. auto: process where timeout, call_timeout, "
           "call_timeout_total or memory_limit are set, and for a plugin that the lock of its folder (SHA256SUMS) does "
-          "not list, unless 'trust: any' or 'debug: {check: true}' allow it here; else none",
+          "not list or that opens other vendors' libraries, unless 'trust: any' or 'debug: {check: true}' allow it here; else none",
           "process"},
       d.isolation);
   v.Quantity(
@@ -164,7 +164,7 @@ void VisitDelegate(V& v, D& d) {
       d.verify.when, [&] {
         v.Choice(Key{"when",
                      "which runs of a partition are compared with the CPU; auto: first_run for a plugin that no lock "
-                     "lists, else never",
+                     "lists or that opens other vendors' libraries, else never",
                      "first_run"},
                  d.verify.when);
         v.Integer(Key{"every", "also compares every n-th run after the first of a session", "100"}, d.verify.every,
@@ -232,6 +232,11 @@ void VisitConfig(V& v, C& c) {
                 "the end of a name stands for any rest",
                 "[ONEDNN_*, MY_NPU_FIRMWARE]"},
             c.plugins.environment, TextKind::kVariable);
+    v.Texts(Key{"readable",
+                "folders whose files a process in a sandbox may read, beyond its plugin's folder and those of the "
+                "system; relative to this file. For libraries that a plugin opens elsewhere",
+                "[/srv/vendor/runtime]"},
+            c.plugins.readable, TextKind::kPluginPath);
     v.Quantity(Key{"probe_timeout",
                    "time that a plugin has for describing itself in the helper process; then five times that for a "
                    "trial of its delegates",

@@ -112,7 +112,7 @@ std::vector<std::string> Texts(const List<Setting<std::string>>& list) {
 
 bool IsIsolated(const Entry& entry, const PluginEntry& provider, bool trusts_all) {
   if (entry.isolation != Isolation::kAuto || provider.path.empty()) return entry.isolation == Isolation::kProcess;
-  return HasLimit(entry) || !provider.replaceable.empty() || !(provider.listed || trusts_all);
+  return HasLimit(entry) || !provider.replaceable.empty() || !(provider.is_covered() || trusts_all);
 }
 
 Entry EntryFromConfig(const DelegateConfig& config) {

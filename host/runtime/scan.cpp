@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "base/plural.hpp"
+#include "base/worker_environment.hpp"
 #include "deputy/abi/ext/options.h"
 #include "isolation/sandbox_level.hpp"
 #include "plugin/discovery/device_names.hpp"
@@ -89,6 +90,13 @@ PluginDelegateReport ReportDelegate(const DelegateDescription& description, cons
   return report;
 }
 
+// $deputy is the folder of the installed library.
+std::filesystem::path PathOf(const std::string& written) {
+  const std::string prefix(kDeputyPrefix);
+  if (written.compare(0, prefix.size(), prefix) != 0) return written;
+  return PrivateFolder().string() + written.substr(prefix.size());
+}
+
 // For a plugin that was not run: its manifest has only the id of the delegate.
 PluginDelegateReport ReportUnprobed(const std::string& id, const Config& config) {
   PluginDelegateReport report;
@@ -107,6 +115,9 @@ void ApplyLogLevels(const LogConfig& config) {
 std::vector<std::string> EnvironmentOf(const Config& config) {
   std::vector<std::string> patterns;
   for (const Setting<std::string>& pattern : config.plugins.environment) patterns.push_back(*pattern);
+  std::string readable;
+  for (const Setting<std::string>& folder : config.plugins.readable) readable += PathOf(*folder).string() + "\n";
+  if (!readable.empty()) patterns.push_back(std::string(kReadableVariable) + "=" + readable);
   return patterns;
 }
 
@@ -126,10 +137,8 @@ ScanOptions MakeScanOptions(const Context::State& state) {
 
 ScanOptions MakeScanOptions(const Config& config) {
   ScanOptions options;
-  const std::string prefix(kDeputyPrefix);
   for (const Setting<std::string>& path : config.plugins.paths) {
-    const bool ours = path->compare(0, prefix.size(), prefix) == 0;
-    std::filesystem::path folder = ours ? PrivateFolder().string() + path->substr(prefix.size()) : *path;
+    std::filesystem::path folder = PathOf(*path);
     // Several layers may name one folder.
     if (std::find(options.paths.begin(), options.paths.end(), folder) == options.paths.end())
       options.paths.push_back(std::move(folder));

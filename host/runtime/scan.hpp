@@ -15,7 +15,7 @@ namespace deputy::host {
 // Log levels are process-wide: those of the context that scanned for plugins last are in effect.
 void ApplyLogLevels(const LogConfig& config);
 
-// plugins.environment.
+// plugins.environment, and plugins.readable as the variable that the worker reads.
 std::vector<std::string> EnvironmentOf(const Config& config);
 
 // The records of the configuration's store, without effect where that is off. `reuse`: descriptions that earlier probes

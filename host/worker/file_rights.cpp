@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "base/file.hpp"
+#include "base/worker_environment.hpp"
 
 namespace deputy::host {
 namespace {
@@ -77,6 +78,14 @@ void AllowLibraries(Ruleset& rules) {
     if (!folder.empty() && folder != "/") rules.Allow(folder, kRead);
 }
 
+// Those of the configuration.
+void AllowReadable(Ruleset& rules) {
+  const char* named = std::getenv(std::string(kReadableVariable).c_str());
+  std::istringstream folders(named == nullptr ? "" : named);
+  for (std::string folder; std::getline(folders, folder);)
+    if (!folder.empty()) rules.Allow(folder, kRead);
+}
+
 void AllowDevices(Ruleset& rules, const std::vector<std::string>& devices) {
   for (const std::string& device : devices)
     rules.Allow("/dev/" + device, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | kDeviceControl);
@@ -106,6 +115,7 @@ std::string RestrictFiles(int version, const fs::path& plugin, const std::vector
   for (const char* path : {"/dev/zero", "/dev/random", "/dev/urandom"}) rules.Allow(path, LANDLOCK_ACCESS_FS_READ_FILE);
   rules.Allow(plugin.parent_path(), kRead);
   AllowLibraries(rules);
+  AllowReadable(rules);
   if (!devices.empty()) AllowDevices(rules, devices);
   return rules.Enforce() ? "" : fmt::format("cannot restrict files: {}", strerror(errno));
 }

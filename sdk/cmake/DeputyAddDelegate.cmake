@@ -12,6 +12,8 @@
 #   [COMPUTES float16|bfloat16]   the narrowest float type in which values are computed: results are compared accordingly
 #   [DEVICES <name>...]           files of the accelerator's driver below /dev, wildcards allowed ("nvidia*"): a worker
 #                                 process in a sandbox opens no others
+#   [OPENS_LIBRARIES]             it opens other vendors' libraries, which its options name: hosts isolate and verify it
+#                                 as if no lock listed it
 #   [OUTPUT_DIRECTORY <dir>])     default: CMAKE_LIBRARY_OUTPUT_DIRECTORY, else the current binary directory
 #
 # Makes the module <name>.so with hidden visibility, one exported symbol and the manifest note. Callable from every folder
@@ -53,7 +55,10 @@ endfunction()
 function(deputy_add_delegate name)
   set(one ID VERSION VENDOR OUTPUT_DIRECTORY COMPUTES)
   set(many SOURCES DELEGATES LINK DEFINES RUNTIME_FILES ENVIRONMENT CPU DEVICES)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "${one}" "${many}")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "OPENS_LIBRARIES" "${one}" "${many}")
+  if(ARG_OPENS_LIBRARIES)
+    set(ARG_OPENS libraries)
+  endif()
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "deputy_add_delegate(${name}): unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -114,7 +119,8 @@ function(deputy_add_delegate name)
     list(APPEND runtime_files ${file})
   endforeach()
   _deputy_note_lines(lines "id=${ARG_ID}" "version=${ARG_VERSION}")
-  foreach(key_list IN ITEMS delegates:ARG_DELEGATES cpu:ARG_CPU files:files devices:ARG_DEVICES computes:ARG_COMPUTES)
+  foreach(key_list IN ITEMS delegates:ARG_DELEGATES cpu:ARG_CPU files:files devices:ARG_DEVICES computes:ARG_COMPUTES
+                   opens:ARG_OPENS)
     string(REPLACE ":" ";" key_list ${key_list})
     list(GET key_list 0 key)
     list(GET key_list 1 variable)

@@ -81,6 +81,19 @@ class Settings(unittest.TestCase):
         self.assertIn("escapes in load: tried", log)
         return "has_secret_variable" in log
 
+    def reads_secret(self, readable):
+        """Whether the process that probes a plugin can read a file in a folder, with these readable folders."""
+        folder = self.fixture("escapes")
+        private = folder.parent / "private"
+        private.mkdir(exist_ok=True)
+        (private / "secret").write_text("secret")
+        config = self.config("delegates: [{name: escapes}]\nlog: {level: debug}\n",
+                             f"version: 1\nplugins: {{paths: [{folder}], readable: {readable.format(private)}}}\n")  # fmt: skip
+        with mock.patch.dict(os.environ, FIXTURE_ESCAPE=str(private)):
+            log = self.deputy("plugins", "--config", config).stderr
+        self.assertIn("escapes in load: tried", log)
+        return "escapes in load: reads_file" in log
+
     def of_a_run(self, file, setting):
         """A file, or the names in a folder, of /proc about the process while it runs a model on the CPU."""
         config = self.config("delegates: []\n", head="version: 1\nplugins: {paths: [.]}\n")

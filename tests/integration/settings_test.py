@@ -130,6 +130,10 @@ class Effects(Settings):
     def test_TheEnvironmentOfASandboxIsWhatIsNamed(self):
         self.assertEqual([self.passes_secret(n) for n in ("[]", "[FIXTURE_SECRET]", "['FIXTURE_*']")], [False, True, True])
 
+    @shows("plugins.readable")
+    def test_ReadableFoldersAreThoseOfASandboxBesideItsOwn(self):
+        self.assertEqual([self.reads_secret(n) for n in ("[]", "['{}']")], [False, True])
+
     @shows("plugins.trust_keys")
     def test_TrustKeysRequireASignatureOfTheLock(self):
         folder, entry = self.fixture("writes_inputs"), "delegates: [{name: writes_inputs}]\n"

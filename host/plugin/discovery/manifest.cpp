@@ -83,6 +83,9 @@ std::optional<Rejection> AddLine(std::string_view key, std::string_view value, M
     if (value != NameOf(manifest.computes))
       return BadManifest(
           fmt::format("it computes in '{}': neither float32, float16 nor bfloat16", CleanText(value, 80)));
+  } else if (key == "opens") {
+    if (value != "libraries") return BadManifest(fmt::format("it opens '{}': not libraries", CleanText(value, 80)));
+    manifest.opens_libraries = true;
   } else if (key == "devices") {
     manifest.devices = SplitList(value);
     for (const std::string& device : manifest.devices)

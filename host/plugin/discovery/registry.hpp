@@ -70,6 +70,9 @@ struct PluginEntry {
   std::vector<std::string> notes;                // further information ("delegate 'x' comes from another plugin")
   std::optional<Manifest> manifest;              // where the file has a good one
   std::optional<PluginDescription> description;  // where it was probed or loaded
+
+  // Whether all of its code is that which a lock lists.
+  bool is_covered() const { return listed && !(manifest && manifest->opens_libraries); }
 };
 
 // Opens delegates in this process. [load-time]

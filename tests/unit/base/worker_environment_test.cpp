@@ -37,6 +37,11 @@ TEST(WorkerEnvironment, R170_PatternsAreNamesOrTheirBeginnings) {
   EXPECT_FALSE(IsPassed("ONEDNN_VERBOSE", {"ONEDNN_VERBOSE_*", "NEDNN_*"}));
 }
 
+TEST(WorkerEnvironment, AssignmentsAreSet) {
+  const std::vector<std::string> passed = WorkerEnvironment(std::vector<std::string>{"DEPUTY_TEST=a=b"});
+  EXPECT_NE(std::find(passed.begin(), passed.end(), "DEPUTY_TEST=a=b"), passed.end());
+}
+
 TEST(WorkerEnvironment, R170_PatternsHaveOneForm) {
   for (const char* pattern : {"A", "_a1", "A_*", "*"}) EXPECT_TRUE(IsVariablePattern(pattern)) << pattern;
   for (const char* pattern : {"", "1A", "A*B", "A B", "A=1", "**", "A-B"})

@@ -15,6 +15,8 @@
  *                 process in a sandbox opens no others
  *   computes      float32 | float16 | bfloat16: the narrowest float type in which its delegates compute values of wider
  *                 ones. The host compares their results accordingly
+ *   opens         libraries: it opens other vendors' libraries, which its options name. Though its own file is listed,
+ *                 it is isolated and verified as if no lock listed it
  * Unknown keys are ignored. */
 #ifndef DEPUTY_ABI_NOTE_H
 #define DEPUTY_ABI_NOTE_H
