@@ -43,10 +43,16 @@ sdk::Result<Runtime*> Runtime::Open(const std::string& path) {
                        "this process has opened '" + runtime->path_ + "', and cannot open '" + path + "' beside it");
   }
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr)
-    return sdk::Status(sdk::Code::kNotFound, "cannot open ONNX Runtime: " + std::string(dlerror()) +
-                                                 "; 'pip install onnxruntime', and option 'runtime' with the path of "
-                                                 "its capi/libonnxruntime.so");
+  if (library == nullptr) {
+    const std::string why = dlerror();
+    return sdk::Status(sdk::Code::kNotFound,
+                       "cannot open ONNX Runtime: " + why +
+                           (why.find("Permission denied") != std::string::npos
+                                ? "; the sandbox reads the folders of the system, of LD_LIBRARY_PATH and of 'plugins: "
+                                  "{readable: [DIR]}'"
+                                : "; 'pip install onnxruntime', and option 'runtime' with the path of its "
+                                  "capi/libonnxruntime.so"));
+  }
   const auto base_of = reinterpret_cast<const ApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
   if (base_of == nullptr)
     return sdk::Status(sdk::Code::kIncompatible, "'" + path + "' does not export OrtGetApiBase: is it ONNX Runtime?");

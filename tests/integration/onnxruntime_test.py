@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""The delegate onnxruntime: ONNX Runtime's own provider, options that are refused, and the providers of build/guests where
+packaging/guests.sh has made it. Exits 77, with the reason, where there is no ONNX Runtime."""
+
+import argparse
+import glob
+import importlib.util
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import onnx_bytes as onnx
+
+ARGS = None
+SHAPE = (1, 4, 8, 8)
+VALUES = [((i * 37) % 101 - 50) / 25 for i in range(256)]
+
+
+def runtime():
+    """The file of ONNX Runtime's library, of the Python that runs this."""
+    spec = importlib.util.find_spec("onnxruntime")
+    found = glob.glob(os.path.join(os.path.dirname(spec.origin), "capi", "libonnxruntime.so*")) if spec else []
+    return found[0] if found else None
+
+
+class WithDeputy(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = Path(scratch.name)
+        # Relu -> Conv (2-D) -> Sigmoid -> Mul
+        weights = [((i * 29) % 53 - 26) / 60 for i in range(4 * 4 * 9)]
+        self.model = self.scratch / "m.onnx"
+        self.model.write_bytes(onnx.model(
+            [onnx.node("Relu", ["x"], ["a"], "first"),
+             onnx.node("Conv", ["a", "w"], ["b"], "conv", kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+             onnx.node("Sigmoid", ["b"], ["c"], "gate"), onnx.node("Mul", ["b", "c"], ["y"], "product")],
+            [onnx.value_info("x", SHAPE)], [onnx.value_info("y", SHAPE)],
+            initializers=[onnx.tensor(weights, (4, 4, 3, 3), "w")]))  # fmt: skip
+        (self.scratch / "x.npy").write_bytes(onnx.npy(VALUES, SHAPE))
+        done = self.deputy("run", self.model, "--config", "cpu-only", "--input", f"x={self.scratch}/x.npy", "--output-dir",
+                           self.scratch)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def environment(self):
+        return {**os.environ, "XDG_CACHE_HOME": str(self.scratch / "cache")}
+
+    def deputy(self, *arguments):
+        return subprocess.run([ARGS.deputy, *map(str, arguments)], capture_output=True, text=True, timeout=300,
+                              env=self.environment())  # fmt: skip
+
+    def config(self, options, more=""):
+        path = self.scratch / "c.yaml"
+        path.write_text(f"version: 1\nplugins: {{readable: [{os.path.dirname(runtime())}]}}\ndelegates:\n  - name: guest\n    delegate: onnxruntime\n    min_nodes: 1\n{more}"
+                        f"    options: {json.dumps(options)}\n")  # fmt: skip
+        return path
+
+    def placed(self, options, more="", tolerance=("--rtol", "1e-4")):
+        """How many nodes the delegate ran, in a run whose results are the CPU's, and what was said."""
+        done = self.deputy("run", self.model, "--config", self.config(options, more), "--input",
+                           f"x={self.scratch}/x.npy", "--expect", f"y={self.scratch}/y.npy", *tolerance, "--json")  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        delegates = {delegate["name"]: delegate["nodes"] for delegate in json.loads(done.stdout)["delegates"]}
+        return delegates.get("guest", 0), done.stderr
+
+    def refused(self, options, text, more=""):
+        """The delegate is not used, with this reason, and the CPU computes everything."""
+        nodes, said = self.placed(options, more)
+        self.assertEqual(nodes, 0)
+        self.assertRegex(said, text)
+        return said
+
+
+class OwnProvider(WithDeputy):
+    """CPUExecutionProvider, which is built into ONNX Runtime."""
+
+    def test_ItRunsAWholeModel(self):
+        self.assertEqual(self.placed({"runtime": runtime()})[0], 4)
+
+    def test_ItRunsInThisProcess(self):
+        self.assertEqual(self.placed({"runtime": runtime()}, "    isolation: none\n")[0], 4)
+
+    def test_AMissingRuntimeIsAReasonWithTheRemedy(self):
+        said = self.refused({"runtime": "/nowhere/libonnxruntime.so"}, "cannot open ONNX Runtime: .*pip install onnxruntime")
+        self.assertIn("in a worker process", said, "isolation is the default, although the lock lists the plugin")
+
+    def test_ARuntimeThatTheSandboxKeepsFromItIsNamedWithTheRemedy(self):
+        copied = self.scratch / "libonnxruntime.so"
+        copied.write_bytes(Path(runtime()).read_bytes())
+        self.refused({"runtime": str(copied)}, r"Permission denied; the sandbox reads .*plugins: \{readable: \[DIR\]\}")
+
+    def test_AnotherLibraryIsNoRuntime(self):
+        self.refused({"runtime": "libc.so.6"}, "does not export OrtGetApiBase")
+
+    def test_AnUnknownProviderIsRefusedWithThoseThatThereAre(self):
+        self.refused({"runtime": runtime(), "provider": "NoSuchProvider"}, "'NoSuchProvider', but for 'CPUExecutionProvider'")
+
+    def test_ADeviceThatIsNotThereIsRefusedWithThoseThatAre(self):
+        self.refused({"runtime": runtime(), "device": "npu"}, "no device is 'npu'; there are: cpu")
+        self.refused({"runtime": runtime(), "device": "7"}, "and no device 7")
+
+    def test_OptionsOfAnotherProviderAreRefused(self):
+        self.refused({"runtime": runtime(), "qnn": {"soc_model": 57}}, "options of 'qnn' are for QNNExecutionProvider")
+
+    def test_AClockIsRefusedWhereThereIsNone(self):
+        self.refused({"runtime": runtime(), "frequency": "low"}, "'frequency' has no effect")
+
+    def test_AValueThatAProviderWouldIgnoreIsAnErrorOfTheConfiguration(self):
+        done = self.deputy("config", "check", self.config({"runtime": runtime(), "qnn": {"backend_type": "hpt"}}))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stdout + done.stderr, r"qnn\.backend_type.*'?htp'?")
+
+    def test_EntriesThatAreNoPairsAreRefused(self):
+        self.refused({"runtime": runtime(), "session_config": "a=1; b"}, "'b' is not of the form key=value")
+
+    def test_EntriesOfTheSessionAreHandedOn(self):
+        nodes, said = self.placed({"runtime": runtime(), "session_config": "session.intra_op_thread_affinities=x"})
+        self.assertEqual(nodes, 0)
+        self.assertRegex(said, "Affinity.*only digits: x")
+
+    def test_APrecisionThatItDoesNotHaveGoesToTheNext(self):
+        self.assertEqual(self.placed({"runtime": runtime()}, "    precision: float16\n")[0], 0)
+
+    def test_ALibraryThatIsNoProviderIsRefused(self):
+        self.refused({"runtime": runtime(), "library": "libc.so.6"}, "does not export CreateEpFactories")
+
+    def test_OwnTablesNeedALibrary(self):
+        self.refused({"runtime": "own"}, "'runtime: own' needs option 'library'")
+
+
+class Guests(WithDeputy):
+    """Providers of other vendors, unmodified."""
+
+    def setUp(self):
+        script = Path(ARGS.guests) / "env.sh"
+        named = subprocess.run(["sh", "-c", f". {script} && env -0"], capture_output=True, text=True, check=True).stdout
+        self.variables = dict(line.split("=", 1) for line in named.split("\0") if "=" in line)
+        super().setUp()
+
+    def environment(self):
+        return {**super().environment(), **{name: self.variables[name] for name in self.variables
+                                            if re.match("LD_|VK_|XDG_RUNTIME|ORT_", name)}}  # fmt: skip
+
+    def test_NodesThatGgmlClaimsAndCannotComputeGoToTheNext(self):
+        # It claims the 2-D convolution, and builds it in the first run.
+        nodes, said = self.placed({"runtime": "libonnxruntime.so.1", "library": "libonnxruntime_ggml.so"})
+        self.assertEqual(nodes, 3)
+        self.assertRegex(said, "refused 1 node of partition .*'conv' .*only 1-D convolutions")
+
+    def test_QnnRunsAWholeModelInHalfPrecision(self):
+        options = {"runtime": "libonnxruntime.so.1", "library": "libonnxruntime_providers_qnn.so", "qnn": {"soc_model": 57}}
+        nodes, _ = self.placed(options, "    precision: float16\n", ("--atol-scale", "1e-2"))
+        self.assertEqual(nodes, 4)
+        cached = json.loads(self.deputy("cache", "ls", "--json").stdout)
+        self.assertIn("onnxruntime", [entry["delegate"] for entry in cached["entries"]], cached)
+
+    def test_ShippedConfigurationsUseTheirProviders(self):
+        for name, tolerance in (("ggml", "1e-4"), ("qnn", "1e-2")):
+            with self.subTest(name):
+                done = self.deputy("run", self.model, "--config", name, "--input", f"x={self.scratch}/x.npy", "--expect",
+                                   f"y={self.scratch}/y.npy", "--atol-scale", tolerance, "--json")  # fmt: skip
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(json.loads(done.stdout)["delegates"][0]["name"], name)
+                self.assertGreater(json.loads(done.stdout)["delegates"][0]["nodes"], 2, done.stderr)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--deputy", required=True)
+    parser.add_argument("--guests", required=True, help="the folder that packaging/guests.sh makes")
+    ARGS, rest = parser.parse_known_args()
+    if runtime() is None:
+        print("no ONNX Runtime in this Python: packaging/peers.sh makes one with it")
+        sys.exit(77)
+    if "Guests" in rest and not (Path(ARGS.guests) / "env.sh").exists():
+        print(f"no {ARGS.guests}: packaging/guests.sh makes it")
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
