@@ -124,7 +124,8 @@ void VisitDelegate(V& v, D& d) {
           "none: the plugin runs in this process, which ends when the plugin crashes. process: in a worker process, "
           "after whose crash the next delegate computes the partition. auto: process where timeout, call_timeout, "
           "call_timeout_total or memory_limit are set, and for a plugin that the lock of its folder (SHA256SUMS) does "
-          "not list or that opens other vendors' libraries, unless 'trust: any' or 'debug: {check: true}' allow it here; else none",
+          "not list or that opens other vendors' libraries, unless 'trust: any' or 'debug: {check: true}' allow it "
+          "here; else none",
           "process"},
       d.isolation);
   v.Quantity(

@@ -13,6 +13,7 @@
 #include "deputy/abi/ext/options.h"
 #include "isolation/sandbox_level.hpp"
 #include "plugin/discovery/device_names.hpp"
+#include "plugin/discovery/needed_libraries.hpp"
 #include "runtime/context_state.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/paths.hpp"
@@ -232,6 +233,8 @@ Result<PluginListing> ListPluginFiles(const Context::State& state, const PluginQ
       report.files = entry->manifest->files;
       report.libraries = entry->manifest->libraries;
       report.cpu_features = entry->manifest->cpu_features;
+      for (const std::string& library : entry->manifest->opens)
+        report.opens.push_back({library, PathOfLibrary(library, FoldersOfThisProcess()).string()});
       for (const auto& [name, value] : entry->manifest->environment) report.environment.push_back(name + "=" + value);
       report.devices = entry->manifest->devices;
       report.sandbox = SandboxOf(*entry->manifest, state.config);

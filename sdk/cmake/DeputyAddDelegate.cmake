@@ -12,8 +12,8 @@
 #   [COMPUTES float16|bfloat16]   the narrowest float type in which values are computed: results are compared accordingly
 #   [DEVICES <name>...]           files of the accelerator's driver below /dev, wildcards allowed ("nvidia*"): a worker
 #                                 process in a sandbox opens no others
-#   [OPENS_LIBRARIES]             it opens other vendors' libraries, which its options name: hosts isolate and verify it
-#                                 as if no lock listed it
+#   [OPENS <library>...]          other vendors' libraries that it opens, such as libonnxruntime.so.1: hosts isolate and
+#                                 verify it as if no lock listed it, and 'deputy doctor' tells where they are
 #   [OUTPUT_DIRECTORY <dir>])     default: CMAKE_LIBRARY_OUTPUT_DIRECTORY, else the current binary directory
 #
 # Makes the module <name>.so with hidden visibility, one exported symbol and the manifest note. Callable from every folder
@@ -54,11 +54,8 @@ endfunction()
 
 function(deputy_add_delegate name)
   set(one ID VERSION VENDOR OUTPUT_DIRECTORY COMPUTES)
-  set(many SOURCES DELEGATES LINK DEFINES RUNTIME_FILES ENVIRONMENT CPU DEVICES)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "OPENS_LIBRARIES" "${one}" "${many}")
-  if(ARG_OPENS_LIBRARIES)
-    set(ARG_OPENS libraries)
-  endif()
+  set(many SOURCES DELEGATES LINK DEFINES RUNTIME_FILES ENVIRONMENT CPU DEVICES OPENS)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "${one}" "${many}")
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "deputy_add_delegate(${name}): unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
   endif()

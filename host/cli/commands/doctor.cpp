@@ -69,6 +69,7 @@ void CheckConfigured(const DoctorOptions& options, HealthChecks& checks) {
   CheckPlugins(*plugins, checks);
   if (const Result<std::vector<QuarantinedPlugin>> quarantined = context->ListQuarantine(); quarantined.ok())
     CheckQuarantine(*quarantined, checks);
+  CheckRuntimes(*plugins, checks);
   CheckEnvironment(*plugins, IgnoredVariable(has_config, options.context.bundle), checks);
   CheckDelegates(*context, *plugins, checks);
   CheckCache(*context, checks);

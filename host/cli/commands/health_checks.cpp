@@ -229,6 +229,13 @@ void CheckQuarantine(const std::vector<QuarantinedPlugin>& quarantined, HealthCh
   }
 }
 
+void CheckRuntimes(const PluginListing& plugins, HealthChecks& checks) {
+  for (const PluginReport& plugin : plugins.plugins)
+    for (const OpenedLibrary& library : plugin.opens)
+      AddOk(checks, "runtime " + library.name,
+            library.path.empty() ? "not found: " + plugin.id + " needs it, or its path in an option" : library.path);
+}
+
 void CheckEnvironment(const PluginListing& plugins, const std::string& ignored, HealthChecks& checks) {
   const size_t before = checks.size();
   const InstallationReport installation = DescribeInstallation();

@@ -26,6 +26,8 @@ void CheckInstallation(const InstallationReport& installation, HealthChecks& che
 void CheckPlugins(const PluginListing& plugins, HealthChecks& checks);
 // Parts of models that are kept away from plugins.
 void CheckQuarantine(const std::vector<QuarantinedPlugin>& quarantined, HealthChecks& checks);
+// Other vendors' libraries that plugins open.
+void CheckRuntimes(const PluginListing& plugins, HealthChecks& checks);
 // Variables that slow Deputy down or contradict what a plugin wants; to be called before a plugin is loaded, because
 // the host then sets some of them. `ignored`: a message about one without effect, or empty.
 void CheckEnvironment(const PluginListing& plugins, const std::string& ignored, HealthChecks& checks);

@@ -136,6 +136,9 @@ Json ToJson(const PlacementReport& report) {
 Json ToJson(const PluginReport& plugin) {
   Json delegates = Json::array();
   for (const PluginDelegateReport& delegate : plugin.delegates) delegates.push_back(ToJson(delegate, plugin.probed));
+  Json opens = Json::array();
+  for (const OpenedLibrary& library : plugin.opens)
+    opens.push_back({{"name", library.name}, {"path", library.path.empty() ? Json() : Json(library.path)}});
   return {{"file", plugin.file},
           {"accepted", plugin.accepted},
           {"probed", plugin.probed},
@@ -147,6 +150,7 @@ Json ToJson(const PluginReport& plugin) {
           {"abi", plugin.abi},
           {"files", plugin.files},
           {"libraries", plugin.libraries},
+          {"opens", std::move(opens)},
           {"cpu_features", plugin.cpu_features},
           {"environment", plugin.environment},
           {"devices", plugin.devices},

@@ -157,6 +157,13 @@ std::string LockText(const PluginReport& plugin) {
   return fmt::format("not listed: {}; 'isolation: auto' runs it in a worker process", plugin.not_listed);
 }
 
+std::string OpenedText(const PluginReport& plugin) {
+  std::vector<std::string> opened;
+  for (const OpenedLibrary& library : plugin.opens)
+    opened.push_back(library.name + (library.path.empty() ? " (not found)" : " (" + library.path + ")"));
+  return Joined(opened);
+}
+
 std::string SandboxText(const PluginReport& plugin) {
   if (plugin.sandbox == "user") return "none, the rights of the user";
   return plugin.sandbox == "gpu" ? fmt::format("gpu ({})", Joined(plugin.devices)) : plugin.sandbox;
@@ -174,6 +181,7 @@ Shown PluginText(const PluginReport& plugin, const Terminal& terminal) {
                                                       {"ABI", plugin.abi},
                                                       {"CPU features", Joined(plugin.cpu_features)},
                                                       {"libraries", Joined(plugin.libraries)},
+                                                      {"opens", OpenedText(plugin)},
                                                       {"files", Joined(plugin.files)},
                                                       {"environment", Joined(plugin.environment)},
                                                       {"sandbox", SandboxText(plugin)},

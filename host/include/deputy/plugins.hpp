@@ -52,6 +52,11 @@ struct PluginQuery {
   bool probe_all = false;
 };
 
+// Another vendor's library that a plugin opens, and where the dynamic linker finds it; empty: nowhere.
+struct OpenedLibrary {
+  std::string name, path;
+};
+
 // A file of a plugin folder, and the result of its check.
 struct PluginReport {
   std::string file;
@@ -62,6 +67,7 @@ struct PluginReport {
   std::string id, vendor, version, abi;
   std::vector<std::string> files;         // that belong to it
   std::vector<std::string> libraries;     // that the dynamic linker loads with it: "libc.so.6"
+  std::vector<OpenedLibrary> opens;       // other vendors': it is isolated and verified as if no lock listed it
   std::vector<std::string> cpu_features;  // required, as in /proc/cpuinfo
   std::vector<std::string> environment;   // set before it is loaded: "NAME=VALUE"
   std::vector<std::string> devices;       // device files of the accelerator, below /dev: "nvidia*"

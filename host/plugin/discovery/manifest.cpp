@@ -57,6 +57,11 @@ std::optional<Rejection> AddEnvironment(std::string_view wish, Manifest& manifes
   return std::nullopt;
 }
 
+// A file's name, without folders.
+bool IsLibraryName(std::string_view name) {
+  return !name.empty() && name.size() <= 255 && name.find_first_of("/\n") == std::string_view::npos;
+}
+
 std::optional<Rejection> AddLine(std::string_view key, std::string_view value, Manifest& manifest) {
   if (key == "id") {
     if (!IsPluginName(value)) return BadManifest(fmt::format("'{}' is not a valid id", CleanText(value, 80)));
@@ -84,8 +89,10 @@ std::optional<Rejection> AddLine(std::string_view key, std::string_view value, M
       return BadManifest(
           fmt::format("it computes in '{}': neither float32, float16 nor bfloat16", CleanText(value, 80)));
   } else if (key == "opens") {
-    if (value != "libraries") return BadManifest(fmt::format("it opens '{}': not libraries", CleanText(value, 80)));
-    manifest.opens_libraries = true;
+    manifest.opens = SplitList(value);
+    for (const std::string& library : manifest.opens)
+      if (!IsLibraryName(library))
+        return BadManifest(fmt::format("'{}' is not a valid name of a library", CleanText(library, 80)));
   } else if (key == "devices") {
     manifest.devices = SplitList(value);
     for (const std::string& device : manifest.devices)

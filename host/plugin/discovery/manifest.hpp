@@ -26,7 +26,7 @@ struct Manifest {
   std::vector<std::string> files;                                // must travel with the plugin
   std::vector<std::string> devices;                              // names and patterns below /dev
   DType computes = DType::kUndefined;                            // narrowest float type in which its delegates compute
-  bool opens_libraries = false;                                  // of other vendors, which no lock covers
+  std::vector<std::string> opens;                                // other vendors' libraries, which no lock covers
   std::vector<uint8_t> build_id;                                 // of the linker; may be empty
   std::vector<std::string> libraries;                            // of the ELF file: needed by the dynamic linker
 };

@@ -286,6 +286,14 @@ LibraryFolders FoldersOfThisProcess() {
   return folders;
 }
 
+fs::path PathOfLibrary(const std::string& name, const LibraryFolders& folders) {
+  std::error_code ignored;
+  for (const auto* list : {&folders.environment, &folders.own})
+    for (const fs::path& folder : *list)
+      if (fs::exists(folder / name, ignored)) return folder / name;
+  return {};
+}
+
 std::string DistrustOfLibraries(const fs::path& path, const ByteSource& file, const LibraryFolders& folders) {
   return Walk(folders).Run(path, file);
 }

@@ -18,6 +18,9 @@ struct LibraryFolders {
 };
 LibraryFolders FoldersOfThisProcess();
 
+// The file that the dynamic linker would take for this name; empty: none. [any-thread]
+std::filesystem::path PathOfLibrary(const std::string& name, const LibraryFolders& folders);
+
 // How users other than root and this one (judged_file.hpp) could bring code of theirs into a process that loads the
 // plugin: by a library that it needs, directly or through others; by a folder in which one is looked for (DT_RPATH,
 // DT_RUNPATH, LD_LIBRARY_PATH), which could get one later. "its library libx.so: ", "its library folder /x: " and the

@@ -72,7 +72,7 @@ struct PluginEntry {
   std::optional<PluginDescription> description;  // where it was probed or loaded
 
   // Whether all of its code is that which a lock lists.
-  bool is_covered() const { return listed && !(manifest && manifest->opens_libraries); }
+  bool is_covered() const { return listed && !(manifest && !manifest->opens.empty()); }
 };
 
 // Opens delegates in this process. [load-time]

@@ -15,8 +15,9 @@
  *                 process in a sandbox opens no others
  *   computes      float32 | float16 | bfloat16: the narrowest float type in which its delegates compute values of wider
  *                 ones. The host compares their results accordingly
- *   opens         libraries: it opens other vendors' libraries, which its options name. Though its own file is listed,
- *                 it is isolated and verified as if no lock listed it
+ *   opens         names of other vendors' libraries that it opens by the dynamic linker's search, or by a path in its
+ *                 options, separated by ','. Though its own file is listed, it is isolated and verified as if no lock
+ *                 listed it
  * Unknown keys are ignored. */
 #ifndef DEPUTY_ABI_NOTE_H
 #define DEPUTY_ABI_NOTE_H
