@@ -6,13 +6,14 @@
 #   edits        single edits of models of every operator that a plugin of the tree claims
 #   networks     10,000 random networks beside ONNX Runtime, and 1,000 that `verify` must accuse of nothing
 #   conformance  the kit at length, with each plugin of the tree
+#   guests       real models with other vendors' runtimes first: QNN, ggml, WebGPU, ONNX Runtime's own provider
 #   mutation     deliberate mistakes in host/, which its tests must notice
 #   benchmarks   the limits of host/docs/performance.md; needs a machine without other work
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=build-env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/build-env.sh"
 
-all=(sanitizers fuzz edits networks conformance mutation benchmarks)
+all=(sanitizers fuzz edits networks conformance guests mutation benchmarks)
 bin=build/release/bin
 python=build/peers/bin/python
 
@@ -38,6 +39,11 @@ networks() {
 
 conformance() {
   for plugin in build/release/lib/deputy/plugins/*.so; do $bin/deputy-conformance "$plugin" --thorough; done
+}
+
+guests() {
+  packaging/guests.sh
+  $python tests/integration/guests_test.py --deputy $bin/deputy --guests build/guests --data ../shared/data
 }
 
 mutation() { tests/mutation/mutate.py -j "$jobs"; }

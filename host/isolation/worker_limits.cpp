@@ -1,5 +1,7 @@
 #include "isolation/worker_limits.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "isolation/run_limit.hpp"
@@ -14,6 +16,7 @@ uint64_t Milliseconds(std::chrono::milliseconds time) { return static_cast<uint6
 FaultLimits LimitsOfSurroundings(const RemotePluginOptions& options) {
   FaultLimits limits = FaultLimits::OfSystem(options.sandbox);
   if (options.memory_limit != 0) limits.Add(FaultLimits::kMemory, options.memory_limit);
+  if (options.opened != 0) limits.Add(fmt::format("opened_{:016x}", options.opened), 0);
   return limits;
 }
 

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
+#include <span>
 
+#include "base/digest.hpp"
 #include "base/log.hpp"
 #include "config/schema.hpp"
 #include "cpu/delegate.hpp"
@@ -29,6 +32,15 @@
 
 namespace deputy::host {
 namespace {
+
+// For RemotePluginOptions::opened, the same in other processes; never 0.
+uint64_t NumberOf(std::span<const std::pair<std::string, std::string>> options) {
+  Digester digester;
+  for (const auto& [name, value] : options) digester.AddText(name).AddText(value);
+  uint64_t number = 0;
+  std::memcpy(&number, digester.Finish().data(), sizeof number);
+  return number | 1;
+}
 
 // Operators of ONNX itself have no domain in a graph; a rule calls it by its name.
 NodeRule FromConfig(const PlacementRule& rule) {
@@ -338,6 +350,7 @@ class EngineBuilder {
     options.environment = EnvironmentOf(state_.config);
     for (const auto& [name, value] : file.manifest.environment) options.environment.push_back(name);
     options.memory_limit = entry.memory_limit;
+    if (!file.manifest.opens.empty()) options.opened = NumberOf(request.options);
     options.call_timeout = entry.call_timeout;
     options.call_timeout_total = entry.call_timeout_total;
     options.run_timeout = entry.run_timeout;

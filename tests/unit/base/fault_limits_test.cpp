@@ -24,6 +24,13 @@ TEST(FaultLimitsTest, R201_AFaultCountsWhereNoLimitIsLarger) {
   EXPECT_TRUE(FaultLimits().CountsWith(fault));  // a fault under no limit
 }
 
+TEST(FaultLimitsTest, FaultsOfOneOpenedLibraryDoNotCountForAnother) {
+  const FaultLimits one = With({{"opened_0000000000000001", 0}}), other = With({{"opened_0000000000000003", 0}});
+  EXPECT_TRUE(one.CountsWith(one));
+  EXPECT_FALSE(one.CountsWith(other));
+  EXPECT_FALSE(one.CountsWith({}));
+}
+
 TEST(FaultLimitsTest, R201_OfSeveralTheSmallestCounts) {
   FaultLimits limits = With({{"timeout", 50}});
   limits.Add(With({{"timeout", 40}, {"stack", 8}}));

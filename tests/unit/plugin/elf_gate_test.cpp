@@ -240,6 +240,16 @@ TEST(ElfGate, ManifestMayNotSetVariablesOfTheHost) {
   EXPECT_EQ(TextOf(ParseManifest(note)), "has a bad manifest: it may not set the environment variable DEPUTY_CHECK");
 }
 
+TEST(ElfGate, OpenedLibrariesAreNamesOfFiles) {
+  const auto manifest = ParseManifest(NoteOf("id=a\nopens=libx.so.1,liby.so\n"));
+  ASSERT_EQ(RejectionOf(manifest), nullptr) << TextOf(manifest);
+  EXPECT_EQ(std::get<Manifest>(manifest).opens, (std::vector<std::string>{"libx.so.1", "liby.so"}));
+  for (const std::string name : {"/lib/libx.so", "../libx.so"})
+    EXPECT_NE(TextOf(ParseManifest(NoteOf("id=a\nopens=" + name + "\n"))).find("is not a valid name of a library"),
+              std::string::npos)
+        << name;
+}
+
 TEST(ElfGate, DevicesAreNamesBelowDev) {
   const auto manifest = ParseManifest(NoteOf("id=a\ndevices=nvidia*,dri/renderD12?,kfd\n"));
   ASSERT_TRUE(std::holds_alternative<Manifest>(manifest)) << TextOf(manifest);
