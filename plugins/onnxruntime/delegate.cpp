@@ -109,6 +109,7 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
     if (known != nullptr && !known->threads_option.empty())
       settings.options.emplace_back(known->threads_option, std::to_string(settings.threads));
     settings.options.insert(settings.options.end(), more.begin(), more.end());
+    if (known != nullptr) settings.power_entry = known->power_entry;
     settings.keeps_context = known != nullptr && known->keeps_context;
     computes_half_ = known != nullptr && known->group == "qnn";
     tries_ = options().Enum("trial") == "always" ||

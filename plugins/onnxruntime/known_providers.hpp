@@ -24,6 +24,7 @@ struct KnownProvider {
   bool builds_in_first_run = false;  // what it has claimed may still fail there
   bool keeps_context = false;        // it can put what it has compiled into a model
   std::string clock_option = {};     // takes the values of kClockModes
+  std::string power_entry = {};      // of a run's configuration, takes them too
   std::string threads_option = {};   // takes the number of threads of its pool
 };
 

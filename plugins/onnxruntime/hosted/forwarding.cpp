@@ -168,7 +168,7 @@ Status* ReleaseFactory(EpFactory* factory) {
 
 namespace forwarding {
 
-// Some EPs take it for their own name, so it is one: "libonnxruntime_providers_x.so" and "libonnxruntime_x.so" are "x".
+// "libonnxruntime_providers_x.so" and "libonnxruntime_x.so" are "x".
 std::string NameOf(const std::string& library) {
   std::string name = library.substr(library.rfind('/') + 1);
   name = name.substr(0, name.find(".so"));
@@ -180,11 +180,12 @@ std::string NameOf(const std::string& library) {
 std::vector<std::string> ProvidersOf(const std::string& library) {
   Forwarded& forwarded = TheForwarded();
   const std::lock_guard<std::mutex> lock(forwarded.mutex);
-  const auto found = forwarded.libraries.find(NameOf(library));
-  return found == forwarded.libraries.end() ? std::vector<std::string>() : found->second.names;
+  for (const auto& [name, opened] : forwarded.libraries)
+    if (opened.path == library) return opened.names;
+  return {};
 }
 
-sdk::Result<std::string> Prepare(const Runtime& runtime, const std::string& library) {
+sdk::Result<std::string> Prepare(const Runtime& runtime, const std::string& library, const std::string& name) {
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr)
     return sdk::Status(sdk::Code::kNotFound, "cannot open the execution provider: " + std::string(dlerror()));
@@ -200,7 +201,7 @@ sdk::Result<std::string> Prepare(const Runtime& runtime, const std::string& libr
   Forwarded& forwarded = TheForwarded();
   {
     const std::lock_guard<std::mutex> lock(forwarded.mutex);
-    const auto found = forwarded.libraries.find(NameOf(library));
+    const auto found = forwarded.libraries.find(name);
     if (found != forwarded.libraries.end() && found->second.path != library)
       return sdk::Status(sdk::Code::kFailedPrecondition,
                          "'" + found->second.path + "' is open, and '" + library + "' has the same name");
@@ -234,7 +235,7 @@ sdk::Result<std::string> Prepare(const Runtime& runtime, const std::string& libr
   if (forward == nullptr) return sdk::Status(sdk::Code::kIncompatible, "'" + path + "' is of another version");
   forward(&CreateFactories, &ReleaseFactory);
   const std::lock_guard<std::mutex> lock(forwarded.mutex);
-  forwarded.libraries[NameOf(library)] = std::move(opened);
+  forwarded.libraries[name] = std::move(opened);
   return path;
 }
 

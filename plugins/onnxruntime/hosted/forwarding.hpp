@@ -11,10 +11,11 @@
 
 namespace ort::forwarding {
 
-// By which ONNX Runtime knows the library.
+// A name for the library of an EP, from that of its file: some EPs take the name that they are registered with for
+// their own.
 std::string NameOf(const std::string& library);
-// Opens the EP's library; the file to register with ONNX Runtime in its place.
-sdk::Result<std::string> Prepare(const Runtime& runtime, const std::string& library);
+// Opens the EP's library; the file to register with ONNX Runtime in its place, as `name`.
+sdk::Result<std::string> Prepare(const Runtime& runtime, const std::string& library, const std::string& name);
 // The EPs of a library that was registered.
 std::vector<std::string> ProvidersOf(const std::string& library);
 

@@ -16,7 +16,6 @@ namespace ort {
 namespace {
 
 constexpr const char* kCpuName = "CPUExecutionProvider";
-constexpr const char* kQnnName = "QNNExecutionProvider";
 
 // OrtCompileApi, by the numbers of its documentation.
 enum CompileSlot : size_t {
@@ -71,11 +70,8 @@ class HostedProvider final : public Provider, public std::enable_shared_from_thi
   sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView& partition) override {
     DEPUTY_SDK_ASSIGN_OR_RETURN(sdk::OnnxModel model, WriteComparable(partition));
     CompiledSession compiled;
-    if (kept_ && kept_->bytes == model.bytes) {
-      compiled.session = std::move(kept_->session);
-      kept_.reset();
-      return Finish(partition, std::move(model), std::move(compiled));
-    }
+    compiled.session = TakeKept(model);
+    if (compiled.session != nullptr) return Finish(partition, std::move(model), std::move(compiled));
     LogScope log(host_);
     sdk::Result<Owned<Session>> session = MakeSession(model.bytes, kEnableAll, log);
     // Rewriting may have brought nodes that the EP does not take.
@@ -90,6 +86,13 @@ class HostedProvider final : public Provider, public std::enable_shared_from_thi
   }
 
   sdk::Result<std::unique_ptr<sdk::Executable>> Restore(const sdk::PartitionView& partition, sdk::Blob blob) override {
+    // The session is there already, if the EP was asked about just these nodes and takes all.
+    if (kept_) {
+      DEPUTY_SDK_ASSIGN_OR_RETURN(sdk::OnnxModel asked, WriteComparable(partition));
+      CompiledSession compiled;
+      compiled.session = TakeKept(asked);
+      if (compiled.session != nullptr) return Finish(partition, std::move(asked), std::move(compiled));
+    }
     sdk::BlobReader reader(blob);
     sdk::OnnxModel model;
     for (auto* names : {&model.inputs, &model.outputs}) {
@@ -112,6 +115,14 @@ class HostedProvider final : public Provider, public std::enable_shared_from_thi
     std::string bytes;  // of the model
     Owned<Session> session;
   };
+
+  // NULL: it was made for another model.
+  Owned<Session> TakeKept(const sdk::OnnxModel& model) {
+    if (!kept_ || kept_->bytes != model.bytes) return Owned<Session>();
+    Owned<Session> session = std::move(kept_->session);
+    kept_.reset();
+    return session;
+  }
 
   bool IsBuiltIn() const { return settings_.library.empty(); }
 
@@ -160,7 +171,7 @@ class HostedProvider final : public Provider, public std::enable_shared_from_thi
     compiled.provider = shared_from_this();
     compiled.runtime = &runtime_;
     compiled.host = host_;
-    compiled.has_power_levels = name_ == kQnnName;
+    compiled.power_entry = settings_.power_entry;
     DEPUTY_SDK_ASSIGN_OR_RETURN(compiled.inputs, TensorsOf(partition.inputs(), model.inputs));
     DEPUTY_SDK_ASSIGN_OR_RETURN(compiled.outputs, TensorsOf(partition.outputs(), model.outputs));
     if (settings_.keeps_context && !model.bytes.empty())

@@ -1,12 +1,12 @@
 #include "session.hpp"
 
 #include <array>
+#include <iterator>
+
+#include "../known_providers.hpp"
 
 namespace ort {
 namespace {
-
-// QNN's names for the levels of deputy_run_args.power_level, from 1 on.
-constexpr std::array<const char*, 4> kPowerModes = {"low_power_saver", "balanced", "high_performance", "burst"};
 
 // Values over the host's memory, which are made anew where a run brings other memory.
 class BoundValues {
@@ -57,13 +57,14 @@ class Context final : public sdk::ExecutionContext {
         outputs_(*compiled.runtime, compiled.outputs) {}
 
   sdk::Status Init() {
-    for (size_t level = 0; level < (compiled_.has_power_levels ? options_.size() : 1); ++level) {
+    for (size_t level = 0; level < (compiled_.power_entry.empty() ? 1 : options_.size()); ++level) {
       RunOptions* options = nullptr;
       DEPUTY_SDK_RETURN_IF_ERROR(runtime().Take(functions().CreateRunOptions(&options), "options of runs"));
       options_[level] = runtime().Own(options, functions().ReleaseRunOptions);
       if (level > 0)
         DEPUTY_SDK_RETURN_IF_ERROR(runtime().Take(
-            functions().AddRunConfigEntry(options, "qnn.htp_perf_mode", kPowerModes[level - 1]), "power level"));
+            functions().AddRunConfigEntry(options, compiled_.power_entry.c_str(), kClockModes[level - 1]),
+            "power level"));
     }
     return {};
   }
@@ -99,7 +100,8 @@ class Context final : public sdk::ExecutionContext {
 
   const CompiledSession& compiled_;
   BoundValues inputs_, outputs_;
-  std::array<Owned<RunOptions>, kPowerModes.size() + 1> options_;
+  // The first for runs without a hint, then one for each level.
+  std::array<Owned<RunOptions>, std::size(kClockModes) + 1> options_;
 };
 
 class SessionExecutable final : public sdk::Executable {

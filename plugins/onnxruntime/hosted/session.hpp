@@ -23,7 +23,7 @@ struct CompiledSession {
   sdk::Host host;
   Owned<Session> session;
   std::vector<SessionTensor> inputs, outputs;  // in the order of the partition
-  bool has_power_levels = false;               // runs take the hint by QNN's entry of a run
+  std::string power_entry;                     // as in ProviderSettings
   // Compiles the partition once more, into the bytes that Restore takes; empty: it cannot.
   std::function<sdk::Result<std::string>()> context_model;
 };
