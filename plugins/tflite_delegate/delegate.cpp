@@ -1,0 +1,220 @@
+// The two functions that the library exports: an external delegate of TensorFlow Lite that runs nodes by Deputy.
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "delegate_options.hpp"
+#include "deputy/context.hpp"
+#include "deputy/output_file.hpp"
+#include "deputy/printable.hpp"
+#include "kernel.hpp"
+#include "partition.hpp"
+#include "report.hpp"
+#include "source_graph.hpp"
+#include "tflite_abi.hpp"
+
+namespace deputy::tflite {
+namespace {
+
+constexpr const char* kReportToLog = "log";
+constexpr const char* kKernelName = "DeputyDelegate";
+
+// A Status of what is called, without exceptions: no caller of these functions expects any.
+template <class F>
+Status Guarded(const F& f) noexcept {
+  try {
+    return f();
+  } catch (const std::exception& error) {
+    return Status(StatusCode::kInternal, error.what());
+  } catch (...) {
+    return Status(StatusCode::kInternal, "unknown exception");
+  }
+}
+
+abi::Outcome Reported(abi::Context* context, const Status& status) noexcept {
+  if (status.ok()) return abi::kOk;
+  const Status written = Guarded([&] {
+    context->ReportError(context, "%s", ("deputy: " + Printable(status.ToString())).c_str());
+    return Status();
+  });
+  return abi::kError;
+}
+
+// Whether nodes that no delegate supports are errors in this configuration.
+bool HasNoFallback(const deputy::Context& context) {
+  const std::string text = "\n" + context.ShowConfig();
+  return text.find("\nfallback: none") != std::string::npos;
+}
+
+class DeputyDelegate {
+ public:
+  static Result<std::unique_ptr<DeputyDelegate>> Make(const DelegateOptions& options) {
+    ConfigSources sources;
+    if (!options.config.empty()) sources.files.push_back(options.config);
+    sources.settings = options.settings;
+    if (!options.report.empty() && options.report != kReportToLog)
+      DEPUTY_RETURN_IF_ERROR(CheckOutputFile(options.report));
+    std::unique_ptr<DeputyDelegate> made(new DeputyDelegate);
+    DEPUTY_ASSIGN_OR_RETURN(made->context_, deputy::Context::FromLayers(sources));
+    DEPUTY_RETURN_IF_ERROR(made->context_.Load());
+    if (HasNoFallback(made->context_)) {
+      sources.settings.push_back("fallback=cpu");
+      DEPUTY_ASSIGN_OR_RETURN(made->survey_, deputy::Context::FromLayers(sources));
+    }
+    made->report_path_ = options.report;
+    made->delegate_.data = made.get();
+    made->delegate_.Prepare = PrepareGraph;
+    made->delegate_.flags = abi::kAllowDynamicTensors;
+    return made;
+  }
+
+  abi::Delegate* delegate() { return &delegate_; }
+  static DeputyDelegate& Of(abi::Delegate* delegate) { return *static_cast<DeputyDelegate*>(delegate->data); }
+
+  Status Apply(abi::Context* interpreter) {
+    DEPUTY_ASSIGN_OR_RETURN(SourceGraph read, ReadGraph(interpreter));
+    const auto graph = std::make_shared<SourceGraph>(std::move(read));
+    DEPUTY_ASSIGN_OR_RETURN(const std::vector<std::shared_ptr<Partition>> partitions,
+                            BuildPartitions(interpreter, graph, context_, survey_ ? &*survey_ : nullptr));
+    GraphRecord record{graph->plan_size, {}, graph->left};
+    std::sort(record.left.begin(), record.left.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
+    std::vector<int32_t> nodes{0};
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.clear();
+      for (const std::shared_ptr<Partition>& partition : partitions) {
+        const std::shared_ptr<PartitionRecord> part = report_->Add(*partition);
+        report_->Update(*part, *partition);
+        record.partitions.push_back(part);
+        for (const int node : partition->NodeIndices()) nodes.push_back(node);
+        waiting_.emplace_back(partition, part);
+      }
+    }
+    report_->Add(std::move(record));
+    if (partitions.empty()) return {};
+    nodes[0] = static_cast<int32_t>(nodes.size() - 1);
+    if (interpreter->ReplaceNodeSubsetsWithDelegateKernels(
+            interpreter, KernelRegistration(), reinterpret_cast<const abi::IntArray*>(nodes.data()), &delegate_) !=
+        abi::kOk)
+      return Status(StatusCode::kUnavailable, "the interpreter does not replace its nodes");
+    return {};
+  }
+
+  // The kernel for these nodes, which Apply has built.
+  Result<std::unique_ptr<Kernel>> Take(const abi::DelegateParams& params) {
+    const std::span<const int32_t> replaced = abi::Values(params.nodes_to_replace);
+    const std::vector<int> wanted(replaced.begin(), replaced.end());
+    const std::lock_guard lock(mutex_);
+    for (auto waiting = waiting_.begin(); waiting != waiting_.end(); ++waiting) {
+      if (waiting->first->NodeIndices() != wanted) continue;
+      auto kernel = std::make_unique<Kernel>(waiting->first, waiting->second, report_);
+      waiting_.erase(waiting);
+      return kernel;
+    }
+    return Status(StatusCode::kInternal, "the interpreter partitions its graph otherwise than in its preview");
+  }
+
+  Status WriteReport() const {
+    if (report_path_.empty()) return {};
+    if (report_path_ != kReportToLog) return WriteOutputFile(report_path_, report_->Json(context_.Health()));
+    std::fputs(report_->Text(context_.Health()).c_str(), stderr);
+    return {};
+  }
+
+ private:
+  DeputyDelegate() = default;
+
+  static abi::Outcome PrepareGraph(abi::Context* context, abi::Delegate* delegate) {
+    return Reported(context, Guarded([&] { return Of(delegate).Apply(context); }));
+  }
+
+  static void* Init(abi::Context* context, const char* buffer, size_t) {
+    void* made = abi::kInitFailed;
+    const Status status = Guarded([&]() -> Status {
+      const auto& params = *reinterpret_cast<const abi::DelegateParams*>(buffer);
+      DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, Of(params.delegate).Take(params));
+      made = kernel.release();
+      return {};
+    });
+    Reported(context, status);
+    return made;
+  }
+  static void Free(abi::Context*, void* user_data) {
+    if (user_data == abi::kInitFailed) return;
+    const Status status = Guarded([&] {
+      delete static_cast<Kernel*>(user_data);
+      return Status();
+    });
+  }
+  static abi::Outcome PrepareKernel(abi::Context* context, abi::Node* node) {
+    return Reported(context, Guarded([&] { return static_cast<Kernel*>(node->user_data)->Prepare(context); }));
+  }
+  static abi::Outcome InvokeKernel(abi::Context* context, abi::Node* node) {
+    return Reported(context, Guarded([&] { return static_cast<Kernel*>(node->user_data)->Invoke(context); }));
+  }
+
+  static abi::Registration KernelRegistration() {
+    abi::Registration made{};
+    made.init = Init;
+    made.free = Free;
+    made.prepare = PrepareKernel;
+    made.invoke = InvokeKernel;
+    made.builtin_code = kDelegateOperator;
+    made.custom_name = kKernelName;
+    made.version = 1;
+    return made;
+  }
+
+  abi::Delegate delegate_{};
+  deputy::Context context_;
+  std::optional<deputy::Context> survey_;  // the same with `fallback: cpu`, where it has none
+  std::string report_path_;
+  std::shared_ptr<Report> report_ = std::make_shared<Report>();
+  std::mutex mutex_;  // of waiting_: interpreters of several threads may share the delegate
+  std::vector<std::pair<std::shared_ptr<Partition>, std::shared_ptr<PartitionRecord>>> waiting_;
+};
+
+}  // namespace
+}  // namespace deputy::tflite
+
+extern "C" {
+
+// For TFLite's `load_delegate` and TfLiteExternalDelegate*: null and a report on failure. The result outlives the
+// interpreters that it is applied to. [any-thread]
+__attribute__((visibility("default"))) deputy::tflite::abi::Delegate* tflite_plugin_create_delegate(
+    char** keys, char** values, size_t count, void (*report_error)(const char*)) {
+  using deputy::tflite::DeputyDelegate;
+  deputy::tflite::abi::Delegate* created = nullptr;
+  const deputy::Status status = deputy::tflite::Guarded([&]() -> deputy::Status {
+    DEPUTY_ASSIGN_OR_RETURN(const deputy::tflite::DelegateOptions options,
+                            deputy::tflite::ParseOptions(keys, values, count));
+    DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<DeputyDelegate> made, DeputyDelegate::Make(options));
+    created = made.release()->delegate();
+    return {};
+  });
+  if (!status.ok() && report_error != nullptr) {
+    const deputy::Status reported = deputy::tflite::Guarded([&] {
+      report_error(("deputy: " + status.ToString()).c_str());
+      return deputy::Status();
+    });
+  }
+  return created;
+}
+
+// After the interpreters that it was applied to. Writes the report. [any-thread]
+__attribute__((visibility("default"))) void tflite_plugin_destroy_delegate(deputy::tflite::abi::Delegate* delegate) {
+  if (delegate == nullptr) return;
+  const deputy::Status status = deputy::tflite::Guarded([&] {
+    const std::unique_ptr<deputy::tflite::DeputyDelegate> owned(&deputy::tflite::DeputyDelegate::Of(delegate));
+    return owned->WriteReport();
+  });
+  if (!status.ok()) std::fprintf(stderr, "deputy: the report is not written: %s\n", status.ToString().c_str());
+}
+
+}  // extern "C"

@@ -1,0 +1,101 @@
+#include "kernel.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace deputy::tflite {
+namespace {
+
+Result<DType> DTypeOf(abi::Type type) {
+  switch (type) {
+    case abi::kFloat32:
+    case abi::kComplex64: return DType::kFloat32;
+    case abi::kInt32: return DType::kInt32;
+    case abi::kUInt8: return DType::kUint8;
+    case abi::kInt64: return DType::kInt64;
+    case abi::kBool: return DType::kBool;
+    case abi::kInt16: return DType::kInt16;
+    case abi::kInt8: return DType::kInt8;
+    case abi::kFloat16: return DType::kFloat16;
+    case abi::kFloat64: return DType::kFloat64;
+    case abi::kUInt64: return DType::kUint64;
+    case abi::kUInt32: return DType::kUint32;
+    case abi::kUInt16: return DType::kUint16;
+    case abi::kBFloat16: return DType::kBFloat16;
+    default: return Status(StatusCode::kNotSupported, "has an element type that is not supported");
+  }
+}
+
+std::string Quoted(const abi::Tensor& tensor) {
+  return "tensor '" + std::string(tensor.name == nullptr ? "" : tensor.name) + "'";
+}
+
+Dims DimsOf(const abi::Tensor& tensor) {
+  const std::span<const int32_t> dims = abi::Values(tensor.dims);
+  return {dims.begin(), dims.end()};
+}
+
+Status Resize(abi::Context* context, abi::Tensor* tensor, const Dims& dims) {
+  auto* list = static_cast<int32_t*>(std::malloc(sizeof(int32_t) * (dims.size() + 1)));
+  if (list == nullptr) return Status(StatusCode::kResourceExhausted, "out of memory");
+  list[0] = static_cast<int32_t>(dims.size());
+  std::copy(dims.begin(), dims.end(), list + 1);
+  if (context->ResizeTensor(context, tensor, reinterpret_cast<abi::IntArray*>(list)) != abi::kOk)
+    return Status(StatusCode::kUnavailable, Quoted(*tensor) + " cannot be resized by the interpreter");
+  return {};
+}
+
+}  // namespace
+
+Kernel::~Kernel() {
+  report_->CountRuns(*record_, runs_, failures_, last_failure_);
+  report_->Update(*record_, *partition_);
+}
+
+Status Kernel::Prepare(abi::Context* context) {
+  const Subset& subset = partition_->subset();
+  std::vector<Dims> dims;
+  for (const int32_t input : subset.inputs) dims.push_back(DimsOf(context->tensors[input]));
+  if (dims != partition_->input_dims()) {
+    DEPUTY_RETURN_IF_ERROR(partition_->Rebuild(dims));
+    report_->Update(*record_, *partition_);
+  }
+  for (size_t i = 0; i < subset.outputs.size(); ++i) {
+    abi::Tensor& tensor = context->tensors[subset.outputs[i]];
+    if (tensor.allocation_type == abi::kDynamic || DimsOf(tensor) != partition_->output_dims()[i])
+      DEPUTY_RETURN_IF_ERROR(Resize(context, &tensor, partition_->output_dims()[i]));
+  }
+  inputs_.clear();  // the memory is planned anew
+  outputs_.clear();
+  return {};
+}
+
+Status Kernel::Invoke(abi::Context* context) {
+  const Subset& subset = partition_->subset();
+  inputs_.resize(subset.inputs.size());
+  outputs_.resize(subset.outputs.size());
+  for (size_t i = 0; i < subset.inputs.size(); ++i)
+    DEPUTY_RETURN_IF_ERROR(Wrap(context->tensors[subset.inputs[i]], subset.inputs[i], &inputs_[i]));
+  for (size_t i = 0; i < subset.outputs.size(); ++i)
+    DEPUTY_RETURN_IF_ERROR(Wrap(context->tensors[subset.outputs[i]], subset.outputs[i], &outputs_[i]));
+  ++runs_;
+  Status status = partition_->session().Predict(inputs_, &outputs_);
+  if (!status.ok()) {
+    ++failures_;
+    last_failure_ = status.ToString();
+  }
+  return status;
+}
+
+Status Kernel::Wrap(const abi::Tensor& tensor, int32_t index, deputy::Tensor* wrapped) const {
+  if (!wrapped->empty() && wrapped->data() == tensor.data && wrapped->byte_size() == tensor.bytes) return {};
+  DEPUTY_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(tensor.type));
+  Shape shape = partition_->ShapeOf(index, DimsOf(tensor));
+  Result<deputy::Tensor> made = deputy::Tensor::Wrap(dtype, std::move(shape), tensor.data, tensor.bytes);
+  if (!made.ok()) return std::move(made).status().At(Quoted(tensor));
+  *wrapped = std::move(made).value();
+  return {};
+}
+
+}  // namespace deputy::tflite
