@@ -1,10 +1,11 @@
-// The parameters of operators as the interpreter keeps them in Node::builtin_data: C structs whose fields are added at the
-// end only, cut after the last field that is read here. Enumerations are ints with 0 for "unknown" where the file has none.
+// The parameters of operators as the interpreter keeps them in Node::builtin_data: C structs whose fields are added at
+// the end only, cut after the last field that is read here. Enumerations are ints with 0 for "unknown" where the file
+// has none.
 #pragma once
 
 #include <cstdint>
 
-namespace deputy::tflite {
+namespace deputy::tflite_delegate {
 
 struct ConvParams {
   int padding, stride_width, stride_height, activation, dilation_width, dilation_height;
@@ -91,4 +92,4 @@ struct CumsumParams {
   bool exclusive, reverse;
 };
 
-}  // namespace deputy::tflite
+}  // namespace deputy::tflite_delegate

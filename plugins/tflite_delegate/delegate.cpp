@@ -19,7 +19,7 @@
 #include "source_graph.hpp"
 #include "tflite_abi.hpp"
 
-namespace deputy::tflite {
+namespace deputy::tflite_delegate {
 namespace {
 
 constexpr const char* kReportToLog = "log";
@@ -99,9 +99,9 @@ class DeputyDelegate {
     report_->Add(std::move(record));
     if (partitions.empty()) return {};
     nodes[0] = static_cast<int32_t>(nodes.size() - 1);
-    if (interpreter->ReplaceNodeSubsetsWithDelegateKernels(
-            interpreter, KernelRegistration(), reinterpret_cast<const abi::IntArray*>(nodes.data()), &delegate_) !=
-        abi::kOk)
+    if (interpreter->ReplaceNodeSubsetsWithDelegateKernels(interpreter, KernelRegistration(),
+                                                           reinterpret_cast<const abi::IntArray*>(nodes.data()),
+                                                           &delegate_) != abi::kOk)
       return Status(StatusCode::kUnavailable, "the interpreter does not replace its nodes");
     return {};
   }
@@ -181,25 +181,25 @@ class DeputyDelegate {
 };
 
 }  // namespace
-}  // namespace deputy::tflite
+}  // namespace deputy::tflite_delegate
 
 extern "C" {
 
 // For TFLite's `load_delegate` and TfLiteExternalDelegate*: null and a report on failure. The result outlives the
 // interpreters that it is applied to. [any-thread]
-__attribute__((visibility("default"))) deputy::tflite::abi::Delegate* tflite_plugin_create_delegate(
+__attribute__((visibility("default"))) deputy::tflite_delegate::abi::Delegate* tflite_plugin_create_delegate(
     char** keys, char** values, size_t count, void (*report_error)(const char*)) {
-  using deputy::tflite::DeputyDelegate;
-  deputy::tflite::abi::Delegate* created = nullptr;
-  const deputy::Status status = deputy::tflite::Guarded([&]() -> deputy::Status {
-    DEPUTY_ASSIGN_OR_RETURN(const deputy::tflite::DelegateOptions options,
-                            deputy::tflite::ParseOptions(keys, values, count));
+  using deputy::tflite_delegate::DeputyDelegate;
+  deputy::tflite_delegate::abi::Delegate* created = nullptr;
+  const deputy::Status status = deputy::tflite_delegate::Guarded([&]() -> deputy::Status {
+    DEPUTY_ASSIGN_OR_RETURN(const deputy::tflite_delegate::DelegateOptions options,
+                            deputy::tflite_delegate::ParseOptions(keys, values, count));
     DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<DeputyDelegate> made, DeputyDelegate::Make(options));
     created = made.release()->delegate();
     return {};
   });
   if (!status.ok() && report_error != nullptr) {
-    const deputy::Status reported = deputy::tflite::Guarded([&] {
+    const deputy::Status reported = deputy::tflite_delegate::Guarded([&] {
       report_error(("deputy: " + status.ToString()).c_str());
       return deputy::Status();
     });
@@ -208,10 +208,12 @@ __attribute__((visibility("default"))) deputy::tflite::abi::Delegate* tflite_plu
 }
 
 // After the interpreters that it was applied to. Writes the report. [any-thread]
-__attribute__((visibility("default"))) void tflite_plugin_destroy_delegate(deputy::tflite::abi::Delegate* delegate) {
+__attribute__((visibility("default"))) void tflite_plugin_destroy_delegate(
+    deputy::tflite_delegate::abi::Delegate* delegate) {
   if (delegate == nullptr) return;
-  const deputy::Status status = deputy::tflite::Guarded([&] {
-    const std::unique_ptr<deputy::tflite::DeputyDelegate> owned(&deputy::tflite::DeputyDelegate::Of(delegate));
+  const deputy::Status status = deputy::tflite_delegate::Guarded([&] {
+    const std::unique_ptr<deputy::tflite_delegate::DeputyDelegate> owned(
+        &deputy::tflite_delegate::DeputyDelegate::Of(delegate));
     return owned->WriteReport();
   });
   if (!status.ok()) std::fprintf(stderr, "deputy: the report is not written: %s\n", status.ToString().c_str());

@@ -6,9 +6,8 @@
 
 #include "deputy/printable.hpp"
 
-namespace deputy::tflite {
+namespace deputy::tflite_delegate {
 namespace {
-
 
 std::vector<std::string> Split(const std::string& text) {
   std::vector<std::string> parts;
@@ -44,4 +43,4 @@ Result<DelegateOptions> ParseOptions(const char* const* keys, const char* const*
   return options;
 }
 
-}  // namespace deputy::tflite
+}  // namespace deputy::tflite_delegate

@@ -7,7 +7,7 @@
 
 #include "deputy/status.hpp"
 
-namespace deputy::tflite {
+namespace deputy::tflite_delegate {
 
 struct DelegateOptions {
   std::string config;                 // a path or the name of a shipped configuration; empty: the machine's alone
@@ -18,4 +18,4 @@ struct DelegateOptions {
 // kInvalidArgument for a key that is unknown, with the nearest one, that is null or given twice, and for a null value.
 Result<DelegateOptions> ParseOptions(const char* const* keys, const char* const* values, size_t count);
 
-}  // namespace deputy::tflite
+}  // namespace deputy::tflite_delegate

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace deputy::tflite {
+namespace deputy::tflite_delegate {
 namespace {
 
 Result<DType> DTypeOf(abi::Type type) {
@@ -98,4 +98,4 @@ Status Kernel::Wrap(const abi::Tensor& tensor, int32_t index, deputy::Tensor* wr
   return {};
 }
 
-}  // namespace deputy::tflite
+}  // namespace deputy::tflite_delegate

@@ -11,7 +11,7 @@
 #include "report.hpp"
 #include "tflite_abi.hpp"
 
-namespace deputy::tflite {
+namespace deputy::tflite_delegate {
 
 // [one-thread] Each call may have another context, whose tensors may have moved.
 class Kernel {
@@ -38,4 +38,4 @@ class Kernel {
   std::string last_failure_;
 };
 
-}  // namespace deputy::tflite
+}  // namespace deputy::tflite_delegate

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-namespace deputy::tflite {
+namespace deputy::tflite_delegate {
 namespace {
 
 using flatbuffers::Offset;
@@ -15,7 +15,7 @@ using VectorOf = Offset<flatbuffers::Vector<T>>;
 using Tables = std::vector<Offset<void>>;
 
 constexpr uint32_t kSchemaVersion = 3;
-constexpr size_t kAlignment = 16;                // of the elements of constants
+constexpr size_t kAlignment = 16;                  // of the elements of constants
 constexpr size_t kMostBytes = size_t{2000} << 20;  // a FlatBuffer has less than 2 GiB
 
 // The fields of the format's tables, by the numbers of its schema.
@@ -77,7 +77,8 @@ class Writer {
     for (const size_t place : subset_.nodes) {
       const SourceNode& node = graph_.nodes[place];
       Status status = WriteOperator(node);
-      if (!status.ok()) return std::move(status).At("node " + std::to_string(node.index) + " (" + node.form->name + ")");
+      if (!status.ok())
+        return std::move(status).At("node " + std::to_string(node.index) + " (" + node.form->name + ")");
     }
     return Finish();
   }
@@ -123,7 +124,8 @@ class Writer {
 
   Offset<void> WriteQuantization(const SourceTensor& source) {
     const auto scales = builder_.CreateVector(source.scales);
-    const auto zeros = builder_.CreateVector(std::vector<int64_t>(source.zero_points.begin(), source.zero_points.end()));
+    const auto zeros =
+        builder_.CreateVector(std::vector<int64_t>(source.zero_points.begin(), source.zero_points.end()));
     Table table(builder_);
     table.Add(quantization::kScale, scales).Add(quantization::kZeroPoint, zeros);
     return table.Add(quantization::kDimension, source.axis).End();
@@ -224,4 +226,4 @@ std::optional<int8_t> FileTypeOf(abi::Type type) {
 
 Result<WrittenModel> WriteModel(const SourceGraph& graph, const Subset& subset) { return Writer(graph, subset).Run(); }
 
-}  // namespace deputy::tflite
+}  // namespace deputy::tflite_delegate

@@ -7,7 +7,7 @@
 
 #include "builtin_params.hpp"
 
-namespace deputy::tflite {
+namespace deputy::tflite_delegate {
 namespace {
 
 using Field = OptionField;
@@ -15,9 +15,9 @@ using Field = OptionField;
 #define AT(type, field) offsetof(type, field)
 constexpr Field kActivation[] = {{Field::kActivation, 0, AT(ActivationParams, activation)}};
 constexpr Field kConv[] = {
-    {Field::kPadding, 0, AT(ConvParams, padding)},        {Field::kInt, 1, AT(ConvParams, stride_width)},
-    {Field::kInt, 2, AT(ConvParams, stride_height)},      {Field::kActivation, 3, AT(ConvParams, activation)},
-    {Field::kInt, 4, AT(ConvParams, dilation_width)},     {Field::kInt, 5, AT(ConvParams, dilation_height)},
+    {Field::kPadding, 0, AT(ConvParams, padding)},    {Field::kInt, 1, AT(ConvParams, stride_width)},
+    {Field::kInt, 2, AT(ConvParams, stride_height)},  {Field::kActivation, 3, AT(ConvParams, activation)},
+    {Field::kInt, 4, AT(ConvParams, dilation_width)}, {Field::kInt, 5, AT(ConvParams, dilation_height)},
 };
 constexpr Field kDepthwiseConv[] = {
     {Field::kPadding, 0, AT(DepthwiseConvParams, padding)},
@@ -35,9 +35,9 @@ constexpr Field kTransposeConv[] = {
     {Field::kActivation, 3, AT(TransposeConvParams, activation)},
 };
 constexpr Field kPool[] = {
-    {Field::kPadding, 0, AT(PoolParams, padding)},       {Field::kInt, 1, AT(PoolParams, stride_width)},
-    {Field::kInt, 2, AT(PoolParams, stride_height)},     {Field::kInt, 3, AT(PoolParams, filter_width)},
-    {Field::kInt, 4, AT(PoolParams, filter_height)},     {Field::kActivation, 5, AT(PoolParams, activation)},
+    {Field::kPadding, 0, AT(PoolParams, padding)},   {Field::kInt, 1, AT(PoolParams, stride_width)},
+    {Field::kInt, 2, AT(PoolParams, stride_height)}, {Field::kInt, 3, AT(PoolParams, filter_width)},
+    {Field::kInt, 4, AT(PoolParams, filter_height)}, {Field::kActivation, 5, AT(PoolParams, activation)},
 };
 constexpr Field kFullyConnected[] = {
     {Field::kActivation, 0, AT(FullyConnectedParams, activation)},
@@ -75,12 +75,9 @@ constexpr Field kGather[] = {
     {Field::kInt, 1, AT(GatherParams, batch_dims)},
 };
 constexpr Field kStridedSlice[] = {
-    {Field::kInt, 0, AT(StridedSliceParams, begin_mask)},
-    {Field::kInt, 1, AT(StridedSliceParams, end_mask)},
-    {Field::kInt, 2, AT(StridedSliceParams, ellipsis_mask)},
-    {Field::kInt, 3, AT(StridedSliceParams, new_axis_mask)},
-    {Field::kInt, 4, AT(StridedSliceParams, shrink_axis_mask)},
-    {Field::kBool, 5, AT(StridedSliceParams, offset)},
+    {Field::kInt, 0, AT(StridedSliceParams, begin_mask)},       {Field::kInt, 1, AT(StridedSliceParams, end_mask)},
+    {Field::kInt, 2, AT(StridedSliceParams, ellipsis_mask)},    {Field::kInt, 3, AT(StridedSliceParams, new_axis_mask)},
+    {Field::kInt, 4, AT(StridedSliceParams, shrink_axis_mask)}, {Field::kBool, 5, AT(StridedSliceParams, offset)},
 };
 constexpr Field kPack[] = {
     {Field::kInt, 0, AT(PackParams, count)},
@@ -169,8 +166,7 @@ Result<flatbuffers::Offset<void>> WriteOptions(flatbuffers::FlatBufferBuilder& b
   for (const OptionField& field : form.fields) {
     if (field.kind != OptionField::kInts) continue;
     std::vector<int32_t> values(static_cast<size_t>(Read<int>(params, field.count_offset)));
-    for (size_t i = 0; i < values.size(); ++i)
-      values[i] = Read<int32_t>(params, field.offset + i * sizeof(int32_t));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = Read<int32_t>(params, field.offset + i * sizeof(int32_t));
     list = builder.CreateVector(values);
   }
   const flatbuffers::uoffset_t start = builder.StartTable();
@@ -190,4 +186,4 @@ Result<flatbuffers::Offset<void>> WriteOptions(flatbuffers::FlatBufferBuilder& b
   return flatbuffers::Offset<void>(builder.EndTable(start));
 }
 
-}  // namespace deputy::tflite
+}  // namespace deputy::tflite_delegate

@@ -1,5 +1,5 @@
-// How each operator of operators.inc is written to a file: its numbers, and its options, which the interpreter has as a C
-// struct and the file as a table.
+// How each operator of operators.inc is written to a file: its numbers, and its options, which the interpreter has as a
+// C struct and the file as a table.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@
 #include "deputy/status.hpp"
 #include "flatbuffers/flatbuffers.h"
 
-namespace deputy::tflite {
+namespace deputy::tflite_delegate {
 
 inline constexpr int32_t kCustomOperator = 32, kDelegateOperator = 51, kShapeOperator = 77, kRankOperator = 110;
 
 // A field of an options table, and where its value is in the struct.
 struct OptionField {
   enum Kind : uint8_t { kInt, kFloat, kBool, kPadding, kActivation, kMirrorPadMode, kByte, kInts } kind;
-  uint16_t id;      // in the table
-  uint16_t offset;  // in the struct, in bytes
+  uint16_t id;                          // in the table
+  uint16_t offset;                      // in the struct, in bytes
   uint16_t count_offset = 0, most = 0;  // kInts: of the number of elements, and the most that the struct has room for
 };
 
@@ -38,4 +38,4 @@ const OperatorForm* FormOf(int32_t number);
 Result<flatbuffers::Offset<void>> WriteOptions(flatbuffers::FlatBufferBuilder& builder, const OperatorForm& form,
                                                const void* params);
 
-}  // namespace deputy::tflite
+}  // namespace deputy::tflite_delegate

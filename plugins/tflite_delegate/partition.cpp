@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-namespace deputy::tflite {
+namespace deputy::tflite_delegate {
 namespace {
 
 Status Place(Status status, const std::string& place) { return std::move(status).At(place); }
@@ -122,7 +122,8 @@ class Chooser {
       if (source < 0) continue;
       std::string reason = "no delegate runs its node '" + node.name + "', and the configuration has no fallback";
       for (const RefusalReport& refusal : node.refusals)
-        reason += "; " + refusal.delegate + ": " + refusal.reason + (refusal.detail.empty() ? "" : ", " + refusal.detail);
+        reason +=
+            "; " + refusal.delegate + ": " + refusal.reason + (refusal.detail.empty() ? "" : ", " + refusal.detail);
       leaving_.emplace(source, reason);
     }
     return leaving_.size() != before;
@@ -160,14 +161,18 @@ Status Partition::Read(const std::vector<Dims>& inputs) {
     if (inputs[i] != graph_->tensors.at(subset_.inputs[i]).shape)
       options.input_shapes.emplace_back(written.inputs[i], ShapeOf(subset_.inputs[i], inputs[i]));
   deputy::Model model;
-  DEPUTY_RETURN_IF_ERROR(model.Build(written.bytes.data(), written.bytes.size(), ModelType::kTflite, context_, options));
+  DEPUTY_RETURN_IF_ERROR(
+      model.Build(written.bytes.data(), written.bytes.size(), ModelType::kTflite, context_, options));
   if (model.inputs().size() != subset_.inputs.size() || model.outputs().size() != subset_.outputs.size())
-    return Status(StatusCode::kInternal, "the model has another number of inputs or outputs than the interpreter's nodes");
+    return Status(StatusCode::kInternal,
+                  "the model has another number of inputs or outputs than the interpreter's nodes");
   std::vector<Dims> outputs;
   for (size_t i = 0; i < subset_.outputs.size(); ++i) {
     const TensorInfo& info = model.outputs()[i];
-    const bool known = info.ranked && std::all_of(info.shape.begin(), info.shape.end(), [](int64_t n) { return n >= 0; });
-    if (!known) return Place(Status(StatusCode::kNotSupported, "has a shape that is known only after a run"), info.name);
+    const bool known =
+        info.ranked && std::all_of(info.shape.begin(), info.shape.end(), [](int64_t n) { return n >= 0; });
+    if (!known)
+      return Place(Status(StatusCode::kNotSupported, "has a shape that is known only after a run"), info.name);
     Dims& dims = outputs.emplace_back();
     for (const int64_t extent : info.shape) dims.push_back(static_cast<int32_t>(extent));
     if (graph_->tensors.at(subset_.outputs[i]).type == abi::kComplex64) dims.pop_back();
@@ -210,4 +215,4 @@ int SourceOf(const Partition& partition, const std::string& node_name) {
   return place < nodes.size() ? partition.graph().nodes[nodes[place]].index : -1;
 }
 
-}  // namespace deputy::tflite
+}  // namespace deputy::tflite_delegate

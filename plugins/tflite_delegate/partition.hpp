@@ -12,7 +12,7 @@
 #include "source_graph.hpp"
 #include "tflite_abi.hpp"
 
-namespace deputy::tflite {
+namespace deputy::tflite_delegate {
 
 using Dims = std::vector<int32_t>;
 
@@ -48,9 +48,9 @@ class Partition {
   std::vector<Dims> input_dims_, output_dims_;
 };
 
-// The largest parts that can be built. Nodes that Deputy cannot read or place are moved to the graph's left ones with their
-// reasons. `survey` has the same delegates and `fallback: cpu`: with it, nodes that only the CPU would run are left too; null:
-// the CPU's kernels may run nodes. Fails only where the interpreter does.
+// The largest parts that can be built. Nodes that Deputy cannot read or place are moved to the graph's left ones with
+// their reasons. `survey` has the same delegates and `fallback: cpu`: with it, nodes that only the CPU would run are
+// left too; null: the CPU's kernels may run nodes. Fails only where the interpreter does.
 Result<std::vector<std::shared_ptr<Partition>>> BuildPartitions(abi::Context* interpreter,
                                                                 const std::shared_ptr<SourceGraph>& graph,
                                                                 const deputy::Context& context,
@@ -59,4 +59,4 @@ Result<std::vector<std::shared_ptr<Partition>>> BuildPartitions(abi::Context* in
 // The node of the interpreter from which a node of the partition's model was made; -1: none.
 int SourceOf(const Partition& partition, const std::string& node_name);
 
-}  // namespace deputy::tflite
+}  // namespace deputy::tflite_delegate

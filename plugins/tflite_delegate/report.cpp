@@ -5,7 +5,7 @@
 
 #include "deputy/version.hpp"
 
-namespace deputy::tflite {
+namespace deputy::tflite_delegate {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -119,9 +119,9 @@ void Report::CountRuns(PartitionRecord& record, uint64_t runs, uint64_t failures
 
 std::string Report::Json(const HealthReport& health) const {
   const std::lock_guard lock(mutex_);
-  tflite::Json graphs = tflite::Json::array();
+  tflite_delegate::Json graphs = tflite_delegate::Json::array();
   for (const GraphRecord& graph : graphs_) {
-    tflite::Json partitions = tflite::Json::array(), left = tflite::Json::array();
+    tflite_delegate::Json partitions = tflite_delegate::Json::array(), left = tflite_delegate::Json::array();
     for (const auto& partition : graph.partitions) partitions.push_back(ToJson(*partition));
     for (const LeftNode& node : graph.left)
       left.push_back({{"node", node.index}, {"operator", node.op}, {"reason", node.reason}});
@@ -130,8 +130,9 @@ std::string Report::Json(const HealthReport& health) const {
                       {"partitions", std::move(partitions)},
                       {"left", std::move(left)}});
   }
-  const tflite::Json report{{"deputy", DEPUTY_VERSION}, {"graphs", std::move(graphs)}, {"health", ToJson(health)}};
-  return report.dump(2, ' ', /*ensure_ascii=*/true, tflite::Json::error_handler_t::replace) + "\n";
+  const tflite_delegate::Json report{
+      {"deputy", DEPUTY_VERSION}, {"graphs", std::move(graphs)}, {"health", ToJson(health)}};
+  return report.dump(2, ' ', /*ensure_ascii=*/true, tflite_delegate::Json::error_handler_t::replace) + "\n";
 }
 
 std::string Report::Text(const HealthReport& health) const {
@@ -151,4 +152,4 @@ std::string Report::Text(const HealthReport& health) const {
   return text;
 }
 
-}  // namespace deputy::tflite
+}  // namespace deputy::tflite_delegate

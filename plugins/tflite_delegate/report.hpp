@@ -1,5 +1,5 @@
-// What a delegate did with the graphs that it was applied to: the partitions with their placements, the nodes left to the
-// interpreter with the reasons, and the failures.
+// What a delegate did with the graphs that it was applied to: the partitions with their placements, the nodes left to
+// the interpreter with the reasons, and the failures.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include "partition.hpp"
 #include "source_graph.hpp"
 
-namespace deputy::tflite {
+namespace deputy::tflite_delegate {
 
 // Of a partition, which its kernel outlives or not. Guarded by the report's mutex.
 struct PartitionRecord {
@@ -49,4 +49,4 @@ class Report {
   std::vector<GraphRecord> graphs_;
 };
 
-}  // namespace deputy::tflite
+}  // namespace deputy::tflite_delegate

@@ -6,7 +6,7 @@
 
 #include "model_writer.hpp"
 
-namespace deputy::tflite {
+namespace deputy::tflite_delegate {
 namespace {
 
 bool IsConstant(const abi::Tensor& tensor) { return tensor.allocation_type == abi::kMmapRo && tensor.data != nullptr; }
@@ -37,8 +37,7 @@ class Reader {
     abi::Registration* registration = nullptr;
     if (context_->GetNodeAndRegistration(context_, index, &node, &registration) != abi::kOk || node == nullptr ||
         registration == nullptr)
-      return Status(StatusCode::kUnavailable,
-                            "the interpreter does not give node " + std::to_string(index));
+      return Status(StatusCode::kUnavailable, "the interpreter does not give node " + std::to_string(index));
     SourceNode made;
     made.index = index;
     made.form = FormOf(registration->builtin_code);
@@ -150,7 +149,8 @@ class Reader {
 }  // namespace
 
 void SourceGraph::Leave(int index, const std::string& reason) {
-  const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const SourceNode& node) { return node.index == index; });
+  const auto found =
+      std::find_if(nodes.begin(), nodes.end(), [&](const SourceNode& node) { return node.index == index; });
   if (found == nodes.end()) return;
   left.push_back({index, found->custom_name.empty() ? found->form->name : found->custom_name, reason});
   nodes.erase(found);
@@ -158,4 +158,4 @@ void SourceGraph::Leave(int index, const std::string& reason) {
 
 Result<SourceGraph> ReadGraph(abi::Context* context) { return Reader(context).Run(); }
 
-}  // namespace deputy::tflite
+}  // namespace deputy::tflite_delegate

@@ -1,6 +1,6 @@
-// Nodes of an interpreter that are to be run by Deputy, with their tensors, as plain data. Names, shapes and quantization
-// are copies; the elements of constants and the parameters of nodes stay in the interpreter, whose nodes and file outlive
-// the nodes that replace them.
+// Nodes of an interpreter that are to be run by Deputy, with their tensors, as plain data. Names, shapes and
+// quantization are copies; the elements of constants and the parameters of nodes stay in the interpreter, whose nodes
+// and file outlive the nodes that replace them.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include "operator_forms.hpp"
 #include "tflite_abi.hpp"
 
-namespace deputy::tflite {
+namespace deputy::tflite_delegate {
 
 struct SourceTensor {
   std::string name;
@@ -52,8 +52,8 @@ struct SourceGraph {
   void Leave(int index, const std::string& reason);
 };
 
-// Reads the execution plan. Nodes that cannot be written to a file, whose results have shapes that depend on values, or that
-// compute such shapes are left. Fails where the interpreter does.
+// Reads the execution plan. Nodes that cannot be written to a file, whose results have shapes that depend on values, or
+// that compute such shapes are left. Fails where the interpreter does.
 Result<SourceGraph> ReadGraph(abi::Context* context);
 
-}  // namespace deputy::tflite
+}  // namespace deputy::tflite_delegate

@@ -1,13 +1,14 @@
-// The C structs through which TensorFlow Lite's interpreter and its delegates meet, in the order of their fields as TFLite
-// 2.17 and LiteRT 1 and 2 document it: fields are added at the end only. tests/integration/tflite_delegate_test.py checks
-// them against the library itself. Pointers belong to the interpreter unless a field says otherwise.
+// The C structs through which TensorFlow Lite's interpreter and its delegates meet, in the order of their fields as
+// TFLite 2.17 and LiteRT 1 and 2 document it: fields are added at the end only.
+// tests/integration/tflite_delegate_test.py checks them against the library itself. Pointers belong to the interpreter
+// unless a field says otherwise.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-namespace deputy::tflite::abi {
+namespace deputy::tflite_delegate::abi {
 
 enum Outcome : int { kOk = 0, kError = 1, kDelegateError = 2 };
 
@@ -119,7 +120,8 @@ struct DelegateParams {
 
 // Passed by value, on the stack: the reserved words are zero for fields of later versions.
 struct Registration {
-  void* (*init)(Context* context, const char* buffer, size_t length);  // kInitFailed: fails the application of a delegate
+  void* (*init)(Context* context, const char* buffer,
+                size_t length);  // kInitFailed: fails the application of a delegate
   void (*free)(Context* context, void* user_data);
   Outcome (*prepare)(Context* context, Node* node);
   Outcome (*invoke)(Context* context, Node* node);
@@ -146,7 +148,7 @@ struct Context {
   Outcome (*AddTensors)(Context* context, int count, int* first);
   Outcome (*GetNodeAndRegistration)(Context* context, int index, Node** node, Registration** registration);
   Outcome (*ReplaceNodeSubsetsWithDelegateKernels)(Context* context, Registration registration, const IntArray* nodes,
-                                                  Delegate* delegate);
+                                                   Delegate* delegate);
   int recommended_num_threads;
   void* (*GetExternalContext)(Context* context, int type);
   void (*SetExternalContext)(Context* context, int type, void* external);
@@ -182,4 +184,4 @@ static_assert(sizeof(void*) != 8 || offsetof(Registration, reserved) == 88);
 static_assert(sizeof(void*) != 8 || offsetof(Context, PreviewDelegatePartitioning) == 152);
 static_assert(sizeof(void*) != 8 || offsetof(Delegate, reserved) == 56);
 
-}  // namespace deputy::tflite::abi
+}  // namespace deputy::tflite_delegate::abi

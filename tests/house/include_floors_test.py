@@ -71,6 +71,7 @@ ROWS = {
     ),
     "sdk": Row(CLIENT, ("sdk/include/deputy/sdk",)),
     "plugins/onednn": Row(CLIENT, ("sdk/include/deputy/sdk",), ("oneDNN",)),
+    "plugins/tflite_delegate": Row(CLIENT, ("host/include",), ("FlatBuffers", "nlohmann-json")),
     "plugins/*": Row(CLIENT, ("sdk/include/deputy/sdk",)),
 }
 
