@@ -161,8 +161,8 @@ Status Partition::Read(const std::vector<Dims>& inputs) {
     if (inputs[i] != graph_->tensors.at(subset_.inputs[i]).shape)
       options.input_shapes.emplace_back(written.inputs[i], ShapeOf(subset_.inputs[i], inputs[i]));
   deputy::Model model;
-  DEPUTY_RETURN_IF_ERROR(
-      model.Build(written.bytes.data(), written.bytes.size(), ModelType::kTflite, context_, options));
+  Status status = model.Build(written.bytes.data(), written.bytes.size(), ModelType::kTflite, context_, options);
+  if (!status.ok()) return Place(std::move(status), "the partition from node " + std::to_string(NodeIndices().front()));
   if (model.inputs().size() != subset_.inputs.size() || model.outputs().size() != subset_.outputs.size())
     return Status(StatusCode::kInternal,
                   "the model has another number of inputs or outputs than the interpreter's nodes");
