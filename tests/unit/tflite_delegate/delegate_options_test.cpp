@@ -1,5 +1,5 @@
 // The options of load_delegate.
-#include "delegate_options.hpp"
+#include "plugins/tflite_delegate/delegate_options.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tflite_abi.hpp"
+#include "plugins/tflite_delegate/tflite_abi.hpp"
 
 namespace deputy::test {
 

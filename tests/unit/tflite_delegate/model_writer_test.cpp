@@ -1,5 +1,5 @@
 // The written files, read with the schema of Deputy's importer.
-#include "model_writer.hpp"
+#include "plugins/tflite_delegate/model_writer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "builtin_params.hpp"
+#include "plugins/tflite_delegate/builtin_params.hpp"
 #include "tflite_generated.h"
 
 namespace deputy::tflite_delegate {

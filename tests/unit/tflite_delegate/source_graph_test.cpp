@@ -1,13 +1,13 @@
 // The nodes that are taken from an interpreter, and the reasons for those that are left to it.
-#include "source_graph.hpp"
+#include "plugins/tflite_delegate/source_graph.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "builtin_params.hpp"
-#include "partition.hpp"
+#include "plugins/tflite_delegate/builtin_params.hpp"
+#include "plugins/tflite_delegate/partition.hpp"
 #include "unit/tflite_delegate/fake_interpreter.hpp"
 
 namespace deputy::tflite_delegate {
