@@ -1,6 +1,7 @@
 #include "kernel.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <utility>
 
@@ -92,7 +93,9 @@ Status Kernel::Wrap(const abi::Tensor& tensor, int32_t index, deputy::Tensor* wr
   if (!wrapped->empty() && wrapped->data() == tensor.data && wrapped->byte_size() == tensor.bytes) return {};
   DEPUTY_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(tensor.type));
   Shape shape = partition_->ShapeOf(index, DimsOf(tensor));
-  Result<deputy::Tensor> made = deputy::Tensor::Wrap(dtype, std::move(shape), tensor.data, tensor.bytes);
+  static std::max_align_t no_elements;  // for tensors without any, which may have no memory either
+  void* data = tensor.bytes == 0 ? &no_elements : tensor.data;
+  Result<deputy::Tensor> made = deputy::Tensor::Wrap(dtype, std::move(shape), data, tensor.bytes);
   if (!made.ok()) return std::move(made).status().At(Quoted(tensor));
   *wrapped = std::move(made).value();
   return {};

@@ -305,6 +305,16 @@ class Shapes(DelegateTest):
             interpreter.allocate_tensors()
             self.assert_alike(self.run_once(interpreter, [array]), self.alone(content, [array]))
 
+    def test_TensorsWithoutElements(self):
+        content, inputs = self.relu_model(2)
+        interpreter = self.start(content, inputs, self.load(self.config("[]")))
+        (detail,) = interpreter.get_input_details()
+        for rows in (0, 2, 0):
+            array = np.ones((rows, 3), "float32")
+            interpreter.resize_tensor_input(detail["index"], array.shape)
+            interpreter.allocate_tensors()
+            self.assert_alike(self.run_once(interpreter, [array]), [array])
+
     def test_AShapeThatTheNodesRefuseIsAnError(self):
         writer = Writer()
         x, y = writer.input("float32", (2, 3)), writer.tensor("float32", (6,))
