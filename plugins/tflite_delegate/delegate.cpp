@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "../tflite_abi/tflite_abi.hpp"
 #include "delegate_options.hpp"
 #include "deputy/context.hpp"
 #include "deputy/output_file.hpp"
@@ -17,7 +18,6 @@
 #include "partition.hpp"
 #include "report.hpp"
 #include "source_graph.hpp"
-#include "tflite_abi.hpp"
 
 namespace deputy::tflite_delegate {
 namespace {
@@ -37,13 +37,13 @@ Status Guarded(const F& f) noexcept {
   }
 }
 
-abi::Outcome Reported(abi::Context* context, const Status& status) noexcept {
-  if (status.ok()) return abi::kOk;
+tflite_abi::Outcome Reported(tflite_abi::Context* context, const Status& status) noexcept {
+  if (status.ok()) return tflite_abi::kOk;
   const Status written = Guarded([&] {
     context->ReportError(context, "%s", ("deputy: " + Printable(status.ToString())).c_str());
     return Status();
   });
-  return abi::kError;
+  return tflite_abi::kError;
 }
 
 // Whether nodes that no delegate supports are errors in this configuration.
@@ -70,14 +70,14 @@ class DeputyDelegate {
     made->report_path_ = options.report;
     made->delegate_.data = made.get();
     made->delegate_.Prepare = PrepareGraph;
-    made->delegate_.flags = abi::kAllowDynamicTensors;
+    made->delegate_.flags = tflite_abi::kAllowDynamicTensors;
     return made;
   }
 
-  abi::Delegate* delegate() { return &delegate_; }
-  static DeputyDelegate& Of(abi::Delegate* delegate) { return *static_cast<DeputyDelegate*>(delegate->data); }
+  tflite_abi::Delegate* delegate() { return &delegate_; }
+  static DeputyDelegate& Of(tflite_abi::Delegate* delegate) { return *static_cast<DeputyDelegate*>(delegate->data); }
 
-  Status Apply(abi::Context* interpreter) {
+  Status Apply(tflite_abi::Context* interpreter) {
     DEPUTY_ASSIGN_OR_RETURN(SourceGraph read, ReadGraph(interpreter));
     const auto graph = std::make_shared<SourceGraph>(std::move(read));
     DEPUTY_ASSIGN_OR_RETURN(const std::vector<std::shared_ptr<Partition>> partitions,
@@ -100,15 +100,15 @@ class DeputyDelegate {
     if (partitions.empty()) return {};
     nodes[0] = static_cast<int32_t>(nodes.size() - 1);
     if (interpreter->ReplaceNodeSubsetsWithDelegateKernels(interpreter, KernelRegistration(),
-                                                           reinterpret_cast<const abi::IntArray*>(nodes.data()),
-                                                           &delegate_) != abi::kOk)
+                                                           reinterpret_cast<const tflite_abi::IntArray*>(nodes.data()),
+                                                           &delegate_) != tflite_abi::kOk)
       return Status(StatusCode::kUnavailable, "the interpreter does not replace its nodes");
     return {};
   }
 
   // The kernel for these nodes, which Apply has built.
-  Result<std::unique_ptr<Kernel>> Take(const abi::DelegateParams& params) {
-    const std::span<const int32_t> replaced = abi::Values(params.nodes_to_replace);
+  Result<std::unique_ptr<Kernel>> Take(const tflite_abi::DelegateParams& params) {
+    const tflite_abi::ListView<int32_t> replaced = tflite_abi::Values(params.nodes_to_replace);
     const std::vector<int> wanted(replaced.begin(), replaced.end());
     const std::lock_guard lock(mutex_);
     for (auto waiting = waiting_.begin(); waiting != waiting_.end(); ++waiting) {
@@ -130,14 +130,14 @@ class DeputyDelegate {
  private:
   DeputyDelegate() = default;
 
-  static abi::Outcome PrepareGraph(abi::Context* context, abi::Delegate* delegate) {
+  static tflite_abi::Outcome PrepareGraph(tflite_abi::Context* context, tflite_abi::Delegate* delegate) {
     return Reported(context, Guarded([&] { return Of(delegate).Apply(context); }));
   }
 
-  static void* Init(abi::Context* context, const char* buffer, size_t) {
-    void* made = abi::kInitFailed;
+  static void* Init(tflite_abi::Context* context, const char* buffer, size_t) {
+    void* made = tflite_abi::kInitFailed;
     const Status status = Guarded([&]() -> Status {
-      const auto& params = *reinterpret_cast<const abi::DelegateParams*>(buffer);
+      const auto& params = *reinterpret_cast<const tflite_abi::DelegateParams*>(buffer);
       DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, Of(params.delegate).Take(params));
       made = kernel.release();
       return {};
@@ -145,22 +145,22 @@ class DeputyDelegate {
     Reported(context, status);
     return made;
   }
-  static void Free(abi::Context*, void* user_data) {
-    if (user_data == abi::kInitFailed) return;
+  static void Free(tflite_abi::Context*, void* user_data) {
+    if (user_data == tflite_abi::kInitFailed) return;
     const Status status = Guarded([&] {
       delete static_cast<Kernel*>(user_data);
       return Status();
     });
   }
-  static abi::Outcome PrepareKernel(abi::Context* context, abi::Node* node) {
+  static tflite_abi::Outcome PrepareKernel(tflite_abi::Context* context, tflite_abi::Node* node) {
     return Reported(context, Guarded([&] { return static_cast<Kernel*>(node->user_data)->Prepare(context); }));
   }
-  static abi::Outcome InvokeKernel(abi::Context* context, abi::Node* node) {
+  static tflite_abi::Outcome InvokeKernel(tflite_abi::Context* context, tflite_abi::Node* node) {
     return Reported(context, Guarded([&] { return static_cast<Kernel*>(node->user_data)->Invoke(context); }));
   }
 
-  static abi::Registration KernelRegistration() {
-    abi::Registration made{};
+  static tflite_abi::Registration KernelRegistration() {
+    tflite_abi::Registration made{};
     made.init = Init;
     made.free = Free;
     made.prepare = PrepareKernel;
@@ -171,7 +171,7 @@ class DeputyDelegate {
     return made;
   }
 
-  abi::Delegate delegate_{};
+  tflite_abi::Delegate delegate_{};
   deputy::Context context_;
   std::optional<deputy::Context> survey_;  // the same with `fallback: cpu`, where it has none
   std::string report_path_;
@@ -187,10 +187,10 @@ extern "C" {
 
 // For TFLite's `load_delegate` and TfLiteExternalDelegate*: null and a report on failure. The result outlives the
 // interpreters that it is applied to. [any-thread]
-__attribute__((visibility("default"))) deputy::tflite_delegate::abi::Delegate* tflite_plugin_create_delegate(
+__attribute__((visibility("default"))) deputy::tflite_abi::Delegate* tflite_plugin_create_delegate(
     char** keys, char** values, size_t count, void (*report_error)(const char*)) {
   using deputy::tflite_delegate::DeputyDelegate;
-  deputy::tflite_delegate::abi::Delegate* created = nullptr;
+  deputy::tflite_abi::Delegate* created = nullptr;
   const deputy::Status status = deputy::tflite_delegate::Guarded([&]() -> deputy::Status {
     DEPUTY_ASSIGN_OR_RETURN(const deputy::tflite_delegate::DelegateOptions options,
                             deputy::tflite_delegate::ParseOptions(keys, values, count));
@@ -208,8 +208,7 @@ __attribute__((visibility("default"))) deputy::tflite_delegate::abi::Delegate* t
 }
 
 // After the interpreters that it was applied to. Writes the report. [any-thread]
-__attribute__((visibility("default"))) void tflite_plugin_destroy_delegate(
-    deputy::tflite_delegate::abi::Delegate* delegate) {
+__attribute__((visibility("default"))) void tflite_plugin_destroy_delegate(deputy::tflite_abi::Delegate* delegate) {
   if (delegate == nullptr) return;
   const deputy::Status status = deputy::tflite_delegate::Guarded([&] {
     const std::unique_ptr<deputy::tflite_delegate::DeputyDelegate> owned(

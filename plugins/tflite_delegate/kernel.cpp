@@ -8,41 +8,41 @@
 namespace deputy::tflite_delegate {
 namespace {
 
-Result<DType> DTypeOf(abi::Type type) {
+Result<DType> DTypeOf(tflite_abi::Type type) {
   switch (type) {
-    case abi::kFloat32:
-    case abi::kComplex64: return DType::kFloat32;
-    case abi::kInt32: return DType::kInt32;
-    case abi::kUInt8: return DType::kUint8;
-    case abi::kInt64: return DType::kInt64;
-    case abi::kBool: return DType::kBool;
-    case abi::kInt16: return DType::kInt16;
-    case abi::kInt8: return DType::kInt8;
-    case abi::kFloat16: return DType::kFloat16;
-    case abi::kFloat64: return DType::kFloat64;
-    case abi::kUInt64: return DType::kUint64;
-    case abi::kUInt32: return DType::kUint32;
-    case abi::kUInt16: return DType::kUint16;
-    case abi::kBFloat16: return DType::kBFloat16;
+    case tflite_abi::kFloat32:
+    case tflite_abi::kComplex64: return DType::kFloat32;
+    case tflite_abi::kInt32: return DType::kInt32;
+    case tflite_abi::kUInt8: return DType::kUint8;
+    case tflite_abi::kInt64: return DType::kInt64;
+    case tflite_abi::kBool: return DType::kBool;
+    case tflite_abi::kInt16: return DType::kInt16;
+    case tflite_abi::kInt8: return DType::kInt8;
+    case tflite_abi::kFloat16: return DType::kFloat16;
+    case tflite_abi::kFloat64: return DType::kFloat64;
+    case tflite_abi::kUInt64: return DType::kUint64;
+    case tflite_abi::kUInt32: return DType::kUint32;
+    case tflite_abi::kUInt16: return DType::kUint16;
+    case tflite_abi::kBFloat16: return DType::kBFloat16;
     default: return Status(StatusCode::kNotSupported, "has an element type that is not supported");
   }
 }
 
-std::string Quoted(const abi::Tensor& tensor) {
+std::string Quoted(const tflite_abi::Tensor& tensor) {
   return "tensor '" + std::string(tensor.name == nullptr ? "" : tensor.name) + "'";
 }
 
-Dims DimsOf(const abi::Tensor& tensor) {
-  const std::span<const int32_t> dims = abi::Values(tensor.dims);
+Dims DimsOf(const tflite_abi::Tensor& tensor) {
+  const tflite_abi::ListView<int32_t> dims = tflite_abi::Values(tensor.dims);
   return {dims.begin(), dims.end()};
 }
 
-Status Resize(abi::Context* context, abi::Tensor* tensor, const Dims& dims) {
+Status Resize(tflite_abi::Context* context, tflite_abi::Tensor* tensor, const Dims& dims) {
   auto* list = static_cast<int32_t*>(std::malloc(sizeof(int32_t) * (dims.size() + 1)));
   if (list == nullptr) return Status(StatusCode::kResourceExhausted, "out of memory");
   list[0] = static_cast<int32_t>(dims.size());
   std::copy(dims.begin(), dims.end(), list + 1);
-  if (context->ResizeTensor(context, tensor, reinterpret_cast<abi::IntArray*>(list)) != abi::kOk)
+  if (context->ResizeTensor(context, tensor, reinterpret_cast<tflite_abi::IntArray*>(list)) != tflite_abi::kOk)
     return Status(StatusCode::kUnavailable, Quoted(*tensor) + " cannot be resized by the interpreter");
   return {};
 }
@@ -54,7 +54,7 @@ Kernel::~Kernel() {
   report_->Update(*record_, *partition_);
 }
 
-Status Kernel::Prepare(abi::Context* context) {
+Status Kernel::Prepare(tflite_abi::Context* context) {
   const Subset& subset = partition_->subset();
   std::vector<Dims> dims;
   for (const int32_t input : subset.inputs) dims.push_back(DimsOf(context->tensors[input]));
@@ -63,8 +63,8 @@ Status Kernel::Prepare(abi::Context* context) {
     report_->Update(*record_, *partition_);
   }
   for (size_t i = 0; i < subset.outputs.size(); ++i) {
-    abi::Tensor& tensor = context->tensors[subset.outputs[i]];
-    if (tensor.allocation_type == abi::kDynamic || DimsOf(tensor) != partition_->output_dims()[i])
+    tflite_abi::Tensor& tensor = context->tensors[subset.outputs[i]];
+    if (tensor.allocation_type == tflite_abi::kDynamic || DimsOf(tensor) != partition_->output_dims()[i])
       DEPUTY_RETURN_IF_ERROR(Resize(context, &tensor, partition_->output_dims()[i]));
   }
   inputs_.clear();  // the memory is planned anew
@@ -72,7 +72,7 @@ Status Kernel::Prepare(abi::Context* context) {
   return {};
 }
 
-Status Kernel::Invoke(abi::Context* context) {
+Status Kernel::Invoke(tflite_abi::Context* context) {
   const Subset& subset = partition_->subset();
   inputs_.resize(subset.inputs.size());
   outputs_.resize(subset.outputs.size());
@@ -89,7 +89,7 @@ Status Kernel::Invoke(abi::Context* context) {
   return status;
 }
 
-Status Kernel::Wrap(const abi::Tensor& tensor, int32_t index, deputy::Tensor* wrapped) const {
+Status Kernel::Wrap(const tflite_abi::Tensor& tensor, int32_t index, deputy::Tensor* wrapped) const {
   if (!wrapped->empty() && wrapped->data() == tensor.data && wrapped->byte_size() == tensor.bytes) return {};
   DEPUTY_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(tensor.type));
   Shape shape = partition_->ShapeOf(index, DimsOf(tensor));

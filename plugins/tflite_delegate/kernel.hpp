@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "../tflite_abi/tflite_abi.hpp"
 #include "deputy/tensor.hpp"
 #include "partition.hpp"
 #include "report.hpp"
-#include "tflite_abi.hpp"
 
 namespace deputy::tflite_delegate {
 
@@ -23,12 +23,12 @@ class Kernel {
   Kernel& operator=(const Kernel&) = delete;
 
   // Builds the model again where the inputs have other shapes, and gives the outputs theirs.
-  Status Prepare(abi::Context* context);
+  Status Prepare(tflite_abi::Context* context);
   // Inputs are read and outputs written in place.
-  Status Invoke(abi::Context* context);
+  Status Invoke(tflite_abi::Context* context);
 
  private:
-  Status Wrap(const abi::Tensor& tensor, int32_t index, deputy::Tensor* wrapped) const;
+  Status Wrap(const tflite_abi::Tensor& tensor, int32_t index, deputy::Tensor* wrapped) const;
 
   std::shared_ptr<Partition> partition_;
   std::shared_ptr<PartitionRecord> record_;

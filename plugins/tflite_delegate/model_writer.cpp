@@ -203,23 +203,23 @@ class Writer {
 
 }  // namespace
 
-std::optional<int8_t> FileTypeOf(abi::Type type) {
+std::optional<int8_t> FileTypeOf(tflite_abi::Type type) {
   switch (type) {
-    case abi::kFloat32: return int8_t{0};
-    case abi::kFloat16: return int8_t{1};
-    case abi::kInt32: return int8_t{2};
-    case abi::kUInt8: return int8_t{3};
-    case abi::kInt64: return int8_t{4};
-    case abi::kBool: return int8_t{6};
-    case abi::kInt16: return int8_t{7};
-    case abi::kComplex64: return int8_t{8};
-    case abi::kInt8: return int8_t{9};
-    case abi::kFloat64: return int8_t{10};
-    case abi::kUInt64: return int8_t{12};
-    case abi::kUInt32: return int8_t{15};
-    case abi::kUInt16: return int8_t{16};
-    case abi::kInt4: return int8_t{17};
-    case abi::kBFloat16: return int8_t{18};
+    case tflite_abi::kFloat32: return int8_t{0};
+    case tflite_abi::kFloat16: return int8_t{1};
+    case tflite_abi::kInt32: return int8_t{2};
+    case tflite_abi::kUInt8: return int8_t{3};
+    case tflite_abi::kInt64: return int8_t{4};
+    case tflite_abi::kBool: return int8_t{6};
+    case tflite_abi::kInt16: return int8_t{7};
+    case tflite_abi::kComplex64: return int8_t{8};
+    case tflite_abi::kInt8: return int8_t{9};
+    case tflite_abi::kFloat64: return int8_t{10};
+    case tflite_abi::kUInt64: return int8_t{12};
+    case tflite_abi::kUInt32: return int8_t{15};
+    case tflite_abi::kUInt16: return int8_t{16};
+    case tflite_abi::kInt4: return int8_t{17};
+    case tflite_abi::kBFloat16: return int8_t{18};
     default: return std::nullopt;
   }
 }

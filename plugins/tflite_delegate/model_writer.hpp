@@ -15,7 +15,7 @@
 namespace deputy::tflite_delegate {
 
 // The number of an element type in a file; none for one that is not written.
-std::optional<int8_t> FileTypeOf(abi::Type type);
+std::optional<int8_t> FileTypeOf(tflite_abi::Type type);
 
 // Nodes that become one file.
 struct Subset {

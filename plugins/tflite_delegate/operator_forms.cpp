@@ -5,11 +5,12 @@
 #include <iterator>
 #include <vector>
 
-#include "builtin_params.hpp"
+#include "../tflite_abi/builtin_params.hpp"
 
 namespace deputy::tflite_delegate {
 namespace {
 
+using namespace tflite_abi;  // NOLINT(google-build-using-namespace): the structs of parameters
 using Field = OptionField;
 
 #define AT(type, field) offsetof(type, field)

@@ -30,7 +30,7 @@ Subset Alone(const SourceGraph& graph, size_t place) {
 
 class Chooser {
  public:
-  Chooser(abi::Context* interpreter, std::shared_ptr<SourceGraph> graph, const deputy::Context& context,
+  Chooser(tflite_abi::Context* interpreter, std::shared_ptr<SourceGraph> graph, const deputy::Context& context,
           const deputy::Context* survey)
       : interpreter_(interpreter), graph_(std::move(graph)), context_(context), survey_(survey) {}
 
@@ -61,22 +61,23 @@ class Chooser {
       indices.push_back(graph_->nodes[i].index);
     }
     const std::vector<int32_t> list = AsIntArray(indices);
-    abi::DelegateParams* params = nullptr;
+    tflite_abi::DelegateParams* params = nullptr;
     int count = 0;
-    if (interpreter_->PreviewDelegatePartitioning(interpreter_, reinterpret_cast<const abi::IntArray*>(list.data()),
-                                                  &params, &count) != abi::kOk)
+    if (interpreter_->PreviewDelegatePartitioning(interpreter_,
+                                                  reinterpret_cast<const tflite_abi::IntArray*>(list.data()), &params,
+                                                  &count) != tflite_abi::kOk)
       return Status(StatusCode::kUnavailable, "the interpreter does not partition its graph");
     for (int i = 0; i < count; ++i) {
       Subset& subset = made.emplace_back();
-      for (const int32_t node : abi::Values(params[i].nodes_to_replace)) {
+      for (const int32_t node : tflite_abi::Values(params[i].nodes_to_replace)) {
         if (places.count(node) == 0)
           return Status(StatusCode::kUnavailable, "the interpreter partitions nodes that were not given to it");
         subset.nodes.push_back(places.at(node));
       }
-      for (const int32_t input : abi::Values(params[i].input_tensors))
+      for (const int32_t input : tflite_abi::Values(params[i].input_tensors))
         if (input >= 0 && graph_->tensors.count(input) != 0 && graph_->tensors.at(input).constant == nullptr)
           subset.inputs.push_back(input);
-      for (const int32_t output : abi::Values(params[i].output_tensors)) subset.outputs.push_back(output);
+      for (const int32_t output : tflite_abi::Values(params[i].output_tensors)) subset.outputs.push_back(output);
       std::sort(subset.nodes.begin(), subset.nodes.end());
     }
     return made;
@@ -129,7 +130,7 @@ class Chooser {
     return leaving_.size() != before;
   }
 
-  abi::Context* interpreter_;
+  tflite_abi::Context* interpreter_;
   std::shared_ptr<SourceGraph> graph_;
   const deputy::Context& context_;
   const deputy::Context* survey_;
@@ -175,7 +176,7 @@ Status Partition::Read(const std::vector<Dims>& inputs) {
       return Place(Status(StatusCode::kNotSupported, "has a shape that is known only after a run"), info.name);
     Dims& dims = outputs.emplace_back();
     for (const int64_t extent : info.shape) dims.push_back(static_cast<int32_t>(extent));
-    if (graph_->tensors.at(subset_.outputs[i]).type == abi::kComplex64) dims.pop_back();
+    if (graph_->tensors.at(subset_.outputs[i]).type == tflite_abi::kComplex64) dims.pop_back();
   }
   DEPUTY_ASSIGN_OR_RETURN(session_, model.CreateSession());
   model_ = model;
@@ -191,11 +192,11 @@ std::vector<int> Partition::NodeIndices() const {
 
 Shape Partition::ShapeOf(int32_t tensor, const Dims& dims) const {
   Shape shape(dims.begin(), dims.end());
-  if (graph_->tensors.at(tensor).type == abi::kComplex64) shape.push_back(2);
+  if (graph_->tensors.at(tensor).type == tflite_abi::kComplex64) shape.push_back(2);
   return shape;
 }
 
-Result<std::vector<std::shared_ptr<Partition>>> BuildPartitions(abi::Context* interpreter,
+Result<std::vector<std::shared_ptr<Partition>>> BuildPartitions(tflite_abi::Context* interpreter,
                                                                 const std::shared_ptr<SourceGraph>& graph,
                                                                 const deputy::Context& context,
                                                                 const deputy::Context* survey) {

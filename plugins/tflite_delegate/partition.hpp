@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "../tflite_abi/tflite_abi.hpp"
 #include "deputy/context.hpp"
 #include "deputy/model.hpp"
 #include "model_writer.hpp"
 #include "source_graph.hpp"
-#include "tflite_abi.hpp"
 
 namespace deputy::tflite_delegate {
 
@@ -51,7 +51,7 @@ class Partition {
 // The largest parts that can be built. Nodes that Deputy cannot read or place are moved to the graph's left ones with
 // their reasons. `survey` has the same delegates and `fallback: cpu`: with it, nodes that only the CPU would run are
 // left too; null: the CPU's kernels may run nodes. Fails only where the interpreter does.
-Result<std::vector<std::shared_ptr<Partition>>> BuildPartitions(abi::Context* interpreter,
+Result<std::vector<std::shared_ptr<Partition>>> BuildPartitions(tflite_abi::Context* interpreter,
                                                                 const std::shared_ptr<SourceGraph>& graph,
                                                                 const deputy::Context& context,
                                                                 const deputy::Context* survey);

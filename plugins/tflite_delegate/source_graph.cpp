@@ -9,20 +9,22 @@
 namespace deputy::tflite_delegate {
 namespace {
 
-bool IsConstant(const abi::Tensor& tensor) { return tensor.allocation_type == abi::kMmapRo && tensor.data != nullptr; }
+bool IsConstant(const tflite_abi::Tensor& tensor) {
+  return tensor.allocation_type == tflite_abi::kMmapRo && tensor.data != nullptr;
+}
 
-std::vector<int32_t> Copied(const abi::IntArray* array) {
-  const std::span<const int32_t> values = abi::Values(array);
+std::vector<int32_t> Copied(const tflite_abi::IntArray* array) {
+  const tflite_abi::ListView<int32_t> values = tflite_abi::Values(array);
   return {values.begin(), values.end()};
 }
 
 class Reader {
  public:
-  explicit Reader(abi::Context* context) : context_(context) {}
+  explicit Reader(tflite_abi::Context* context) : context_(context) {}
 
   Result<SourceGraph> Run() {
-    abi::IntArray* plan = nullptr;
-    if (context_->GetExecutionPlan(context_, &plan) != abi::kOk || plan == nullptr)
+    tflite_abi::IntArray* plan = nullptr;
+    if (context_->GetExecutionPlan(context_, &plan) != tflite_abi::kOk || plan == nullptr)
       return Status(StatusCode::kUnavailable, "the interpreter does not give its execution plan");
     const std::vector<int32_t> order = Copied(plan);  // the array is valid until the next call only
     graph_.plan_size = order.size();
@@ -33,9 +35,9 @@ class Reader {
 
  private:
   Status ReadNode(int index) {
-    abi::Node* node = nullptr;
-    abi::Registration* registration = nullptr;
-    if (context_->GetNodeAndRegistration(context_, index, &node, &registration) != abi::kOk || node == nullptr ||
+    tflite_abi::Node* node = nullptr;
+    tflite_abi::Registration* registration = nullptr;
+    if (context_->GetNodeAndRegistration(context_, index, &node, &registration) != tflite_abi::kOk || node == nullptr ||
         registration == nullptr)
       return Status(StatusCode::kUnavailable, "the interpreter does not give node " + std::to_string(index));
     SourceNode made;
@@ -88,26 +90,27 @@ class Reader {
     if (index == -1 && is_input) return "";
     if (index < 0 || static_cast<size_t>(index) >= context_->tensors_size)
       return "has the tensor index " + std::to_string(index) + ", which is out of range";
-    const abi::Tensor& tensor = At(index);
+    const tflite_abi::Tensor& tensor = At(index);
     const std::string subject = "tensor '" + std::string(tensor.name == nullptr ? "" : tensor.name) + "' ";
     if (!FileTypeOf(tensor.type)) return subject + "has an element type that is not supported";
-    if (tensor.type == abi::kInt4 && !IsConstant(tensor)) return subject + "has elements of 4 bits and is no constant";
+    if (tensor.type == tflite_abi::kInt4 && !IsConstant(tensor))
+      return subject + "has elements of 4 bits and is no constant";
     if (tensor.is_variable) return subject + "is a variable, whose state the interpreter keeps";
     if (tensor.sparsity != nullptr) return subject + "is sparse";
-    if (tensor.quantization.type != abi::kNotQuantized && tensor.quantization.type != abi::kAffine)
+    if (tensor.quantization.type != tflite_abi::kNotQuantized && tensor.quantization.type != tflite_abi::kAffine)
       return subject + "has quantization of type " + std::to_string(tensor.quantization.type);
     return "";
   }
 
   SourceTensor ReadTensor(int32_t index) const {
-    const abi::Tensor& tensor = At(index);
+    const tflite_abi::Tensor& tensor = At(index);
     SourceTensor made;
     made.name = tensor.name == nullptr ? "" : tensor.name;
     made.type = tensor.type;
     made.shape = Copied(tensor.dims);
-    if (tensor.quantization.type == abi::kAffine && tensor.quantization.params != nullptr) {
-      const auto& affine = *static_cast<const abi::AffineQuantization*>(tensor.quantization.params);
-      const std::span<const float> scales = abi::Values(affine.scale);
+    if (tensor.quantization.type == tflite_abi::kAffine && tensor.quantization.params != nullptr) {
+      const auto& affine = *static_cast<const tflite_abi::AffineQuantization*>(tensor.quantization.params);
+      const tflite_abi::ListView<float> scales = tflite_abi::Values(affine.scale);
       made.scales.assign(scales.begin(), scales.end());
       made.zero_points = Copied(affine.zero_point);
       made.axis = affine.quantized_dimension;
@@ -133,7 +136,7 @@ class Reader {
     }
   }
 
-  const abi::Tensor& At(int32_t index) const { return context_->tensors[index]; }
+  const tflite_abi::Tensor& At(int32_t index) const { return context_->tensors[index]; }
 
   struct PlanNode {
     int index;
@@ -141,7 +144,7 @@ class Reader {
     std::vector<int32_t> inputs, outputs;
   };
 
-  abi::Context* context_;
+  tflite_abi::Context* context_;
   SourceGraph graph_;
   std::vector<PlanNode> all_;
 };
@@ -156,6 +159,6 @@ void SourceGraph::Leave(int index, const std::string& reason) {
   nodes.erase(found);
 }
 
-Result<SourceGraph> ReadGraph(abi::Context* context) { return Reader(context).Run(); }
+Result<SourceGraph> ReadGraph(tflite_abi::Context* context) { return Reader(context).Run(); }
 
 }  // namespace deputy::tflite_delegate

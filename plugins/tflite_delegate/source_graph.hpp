@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "../tflite_abi/tflite_abi.hpp"
 #include "operator_forms.hpp"
-#include "tflite_abi.hpp"
 
 namespace deputy::tflite_delegate {
 
 struct SourceTensor {
   std::string name;
-  abi::Type type = abi::kNoType;
+  tflite_abi::Type type = tflite_abi::kNoType;
   std::vector<int32_t> shape;
   std::vector<float> scales;  // none: not quantized
   std::vector<int32_t> zero_points;
@@ -54,6 +54,6 @@ struct SourceGraph {
 
 // Reads the execution plan. Nodes that cannot be written to a file, whose results have shapes that depend on values, or
 // that compute such shapes are left. Fails where the interpreter does.
-Result<SourceGraph> ReadGraph(abi::Context* context);
+Result<SourceGraph> ReadGraph(tflite_abi::Context* context);
 
 }  // namespace deputy::tflite_delegate

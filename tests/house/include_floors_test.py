@@ -71,7 +71,9 @@ ROWS = {
     ),
     "sdk": Row(CLIENT, ("sdk/include/deputy/sdk",)),
     "plugins/onednn": Row(CLIENT, ("sdk/include/deputy/sdk",), ("oneDNN",)),
-    "plugins/tflite_delegate": Row(CLIENT, ("host/include",), ("FlatBuffers", "nlohmann-json")),
+    "plugins/tflite_abi": Row(0),
+    "plugins/tflite_delegate": Row(CLIENT, ("host/include", "plugins/tflite_abi"), ("FlatBuffers", "nlohmann-json")),
+    "plugins/tflite_external": Row(CLIENT, ("sdk/include/deputy/sdk", "plugins/tflite_abi")),
     "plugins/*": Row(CLIENT, ("sdk/include/deputy/sdk",)),
 }
 

@@ -9,13 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/tflite_delegate/builtin_params.hpp"
+#include "plugins/tflite_abi/builtin_params.hpp"
 #include "tflite_generated.h"
 
 namespace deputy::tflite_delegate {
 namespace {
 
 namespace fb = ::deputy::tflite;
+using namespace tflite_abi;  // the structs of parameters
 
 // One node that reads tensors 0 to inputs-1 and writes the next one.
 SourceGraph OneNode(int32_t number, const void* params, int32_t inputs = 1) {
@@ -24,7 +25,7 @@ SourceGraph OneNode(int32_t number, const void* params, int32_t inputs = 1) {
   node.form = FormOf(number);
   node.params = params;
   for (int32_t i = 0; i <= inputs; ++i) {
-    graph.tensors[i] = {"t" + std::to_string(i), abi::kFloat32, {1, 4, 4, 2}, {}, {}, 0, nullptr, 0};
+    graph.tensors[i] = {"t" + std::to_string(i), tflite_abi::kFloat32, {1, 4, 4, 2}, {}, {}, 0, nullptr, 0};
     (i < inputs ? node.inputs : node.outputs).push_back(i);
   }
   graph.nodes.push_back(node);
@@ -95,7 +96,7 @@ TEST(OperatorForms, HaveTheNumbersOfTheImporter) {
 }
 
 TEST(ModelWriter, WritesAConvolution) {
-  const ConvParams params{2, 3, 4, 1, 5, 6};
+  const ConvParams params{2, 3, 4, 1, 5, 6, 0};
   const Written written(OneNode(fb::BuiltinOperator_CONV_2D, &params, 2));
   EXPECT_EQ(written.model().version(), 3U);
   EXPECT_EQ(written.model().operator_codes()->Get(0)->builtin_code(), fb::BuiltinOperator_CONV_2D);
@@ -122,7 +123,7 @@ TEST(ModelWriter, WritesADepthwiseConvolution) {
 }
 
 TEST(ModelWriter, WritesPoolsAndTransposedConvolutions) {
-  const PoolParams pool{1, 2, 3, 4, 5, 3};
+  const PoolParams pool{1, 2, 3, 4, 5, 3, 0, 0, 0, 0};
   const Written pooled(OneNode(fb::BuiltinOperator_MAX_POOL_2D, &pool));
   const auto& options = pooled.options<fb::PoolOptions>();
   EXPECT_EQ(options.stride_w(), 2);
@@ -130,14 +131,14 @@ TEST(ModelWriter, WritesPoolsAndTransposedConvolutions) {
   EXPECT_EQ(options.filter_width(), 4);
   EXPECT_EQ(options.filter_height(), 5);
   EXPECT_EQ(options.activation(), fb::Activation_RELU6);
-  const TransposeConvParams transposed{2, 3, 4, 1};
+  const TransposeConvParams transposed{2, 3, 4, 1, 0};
   const Written other(OneNode(fb::BuiltinOperator_TRANSPOSE_CONV, &transposed, 3));
   EXPECT_EQ(other.options<fb::TransposeConvOptions>().stride_w(), 3);
   EXPECT_EQ(other.options<fb::TransposeConvOptions>().activation(), fb::Activation_RELU);
 }
 
 TEST(ModelWriter, WritesFlagsNumbersAndLists) {
-  const FullyConnectedParams product{1, 1, true};
+  const FullyConnectedParams product{1, 1, true, false, 0, nullptr, 0};
   const Written full(OneNode(fb::BuiltinOperator_FULLY_CONNECTED, &product, 2));
   EXPECT_EQ(full.options<fb::FullyConnectedOptions>().weights_format(), 1);
   EXPECT_TRUE(full.options<fb::FullyConnectedOptions>().keep_num_dims());
@@ -163,7 +164,7 @@ TEST(ModelWriter, WritesFlagsNumbersAndLists) {
 }
 
 TEST(ModelWriter, RefusesWhatTheFormatHasNoNumberFor) {
-  const ConvParams unknown{0, 1, 1, 0, 1, 1}, sigmoid{1, 1, 1, 6, 1, 1};
+  const ConvParams unknown{0, 1, 1, 0, 1, 1, 0}, sigmoid{1, 1, 1, 6, 1, 1, 0};
   EXPECT_NE(Refusal(OneNode(fb::BuiltinOperator_CONV_2D, &unknown, 2)).find("node 0 (CONV_2D): has the padding 0"),
             std::string::npos);
   EXPECT_NE(Refusal(OneNode(fb::BuiltinOperator_CONV_2D, &sigmoid, 2)).find("has the activation 6"), std::string::npos);
@@ -173,7 +174,7 @@ TEST(ModelWriter, RefusesWhatTheFormatHasNoNumberFor) {
 }
 
 TEST(ModelWriter, RefusesMoreConstantsThanAFileHolds) {
-  const ConvParams params{1, 1, 1, 0, 1, 1};
+  const ConvParams params{1, 1, 1, 0, 1, 1, 0};
   SourceGraph graph = OneNode(fb::BuiltinOperator_CONV_2D, &params, 2);
   graph.tensors[1].constant = &params;
   graph.tensors[1].bytes = size_t{3} << 30;
@@ -184,7 +185,7 @@ TEST(ModelWriter, WritesConstantsAlignedAndQuantization) {
   const ActivationParams params{};
   SourceGraph graph = OneNode(fb::BuiltinOperator_ADD, &params, 2);
   const std::vector<int8_t> elements(32, 7);
-  graph.tensors[1].type = abi::kInt8;
+  graph.tensors[1].type = tflite_abi::kInt8;
   graph.tensors[1].constant = elements.data();
   graph.tensors[1].bytes = elements.size();
   graph.tensors[1].scales = {0.5F, 0.25F};
@@ -256,19 +257,19 @@ TEST(ModelWriter, WritesOnlyTheNodesOfTheSubset) {
 }
 
 TEST(ModelWriter, HasANumberForEveryTypeOfTheImporter) {
-  const std::map<abi::Type, fb::TensorType> expected{
-      {abi::kFloat32, fb::TensorType_FLOAT32},   {abi::kFloat16, fb::TensorType_FLOAT16},
-      {abi::kInt32, fb::TensorType_INT32},       {abi::kUInt8, fb::TensorType_UINT8},
-      {abi::kInt64, fb::TensorType_INT64},       {abi::kBool, fb::TensorType_BOOL},
-      {abi::kInt16, fb::TensorType_INT16},       {abi::kComplex64, fb::TensorType_COMPLEX64},
-      {abi::kInt8, fb::TensorType_INT8},         {abi::kFloat64, fb::TensorType_FLOAT64},
-      {abi::kUInt64, fb::TensorType_UINT64},     {abi::kUInt32, fb::TensorType_UINT32},
-      {abi::kUInt16, fb::TensorType_UINT16},     {abi::kInt4, fb::TensorType_INT4},
-      {abi::kBFloat16, fb::TensorType_BFLOAT16},
+  const std::map<tflite_abi::Type, fb::TensorType> expected{
+      {tflite_abi::kFloat32, fb::TensorType_FLOAT32},   {tflite_abi::kFloat16, fb::TensorType_FLOAT16},
+      {tflite_abi::kInt32, fb::TensorType_INT32},       {tflite_abi::kUInt8, fb::TensorType_UINT8},
+      {tflite_abi::kInt64, fb::TensorType_INT64},       {tflite_abi::kBool, fb::TensorType_BOOL},
+      {tflite_abi::kInt16, fb::TensorType_INT16},       {tflite_abi::kComplex64, fb::TensorType_COMPLEX64},
+      {tflite_abi::kInt8, fb::TensorType_INT8},         {tflite_abi::kFloat64, fb::TensorType_FLOAT64},
+      {tflite_abi::kUInt64, fb::TensorType_UINT64},     {tflite_abi::kUInt32, fb::TensorType_UINT32},
+      {tflite_abi::kUInt16, fb::TensorType_UINT16},     {tflite_abi::kInt4, fb::TensorType_INT4},
+      {tflite_abi::kBFloat16, fb::TensorType_BFLOAT16},
   };
   for (int type = 0; type < 32; ++type) {
-    const auto found = expected.find(static_cast<abi::Type>(type));
-    const std::optional<int8_t> made = FileTypeOf(static_cast<abi::Type>(type));
+    const auto found = expected.find(static_cast<tflite_abi::Type>(type));
+    const std::optional<int8_t> made = FileTypeOf(static_cast<tflite_abi::Type>(type));
     ASSERT_EQ(made.has_value(), found != expected.end()) << type;
     EXPECT_TRUE(!made || *made == found->second) << type;
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/tflite_delegate/builtin_params.hpp"
+#include "plugins/tflite_abi/builtin_params.hpp"
 #include "plugins/tflite_delegate/partition.hpp"
 #include "unit/tflite_delegate/fake_interpreter.hpp"
 
@@ -32,7 +32,7 @@ class SourceGraphTest : public testing::Test {
     const std::string said = Reason(index);
     EXPECT_NE(said.find(reason), std::string::npos) << "'" << said << "'";
   }
-  int32_t Float(const std::string& name) { return interpreter.AddTensor(name, abi::kFloat32, {2, 3}); }
+  int32_t Float(const std::string& name) { return interpreter.AddTensor(name, tflite_abi::kFloat32, {2, 3}); }
 
   // From tensor "x" to tensor "y", which is the next.
   void AddRelu() {
@@ -55,15 +55,15 @@ TEST_F(SourceGraphTest, ANodeIsTakenWithItsTensors) {
 }
 
 TEST_F(SourceGraphTest, QuantizationIsRead) {
-  const int32_t x = interpreter.AddTensor("x", abi::kInt8, {2, 3});
+  const int32_t x = interpreter.AddTensor("x", tflite_abi::kInt8, {2, 3});
   test::IntList zeros({1, 2, 3});
   const struct {
     int32_t size = 3;
     float values[3] = {0.5F, 1, 2};
   } scales;
-  abi::AffineQuantization affine{const_cast<abi::FloatArray*>(reinterpret_cast<const abi::FloatArray*>(&scales)),
-                                 zeros.get(), 1};
-  interpreter.tensor(x).quantization = {abi::kAffine, &affine};
+  tflite_abi::AffineQuantization affine{
+      const_cast<tflite_abi::FloatArray*>(reinterpret_cast<const tflite_abi::FloatArray*>(&scales)), zeros.get(), 1};
+  interpreter.tensor(x).quantization = {tflite_abi::kAffine, &affine};
   interpreter.AddNode(kRelu, {x}, {Float("y")});
   Result<SourceGraph> graph = ReadGraph(&interpreter.context);
   ASSERT_TRUE(graph.ok());
@@ -80,8 +80,8 @@ TEST_F(SourceGraphTest, OperatorsWithSubgraphsAndOtherDelegatesAreLeft) {
 }
 
 TEST_F(SourceGraphTest, TensorsThatDeputyDoesNotReadAreLeft) {
-  interpreter.AddNode(kRelu, {interpreter.AddTensor("text", abi::kString, {1})}, {Float("y")});
-  interpreter.AddNode(kRelu, {interpreter.AddTensor("nibbles", abi::kInt4, {2})}, {Float("y")});
+  interpreter.AddNode(kRelu, {interpreter.AddTensor("text", tflite_abi::kString, {1})}, {Float("y")});
+  interpreter.AddNode(kRelu, {interpreter.AddTensor("nibbles", tflite_abi::kInt4, {2})}, {Float("y")});
   ExpectLeft("tensor 'text' has an element type", 0);
   ExpectLeft("tensor 'nibbles' has elements of 4 bits", 1);
 }
@@ -91,7 +91,7 @@ TEST_F(SourceGraphTest, VariablesSparseTensorsAndOtherQuantizationAreLeft) {
   int something = 0;
   interpreter.tensor(variable).is_variable = true;
   interpreter.tensor(sparse).sparsity = &something;
-  interpreter.tensor(block).quantization.type = static_cast<abi::QuantizationType>(2);
+  interpreter.tensor(block).quantization.type = static_cast<tflite_abi::QuantizationType>(2);
   for (const int32_t input : {variable, sparse, block}) interpreter.AddNode(kRelu, {input}, {Float("y")});
   ExpectLeft("tensor 'state' is a variable", 0);
   ExpectLeft("tensor 'sparse' is sparse", 1);
@@ -107,9 +107,9 @@ TEST_F(SourceGraphTest, TensorIndicesOutOfRangeAreLeft) {
 
 TEST_F(SourceGraphTest, ShapesThatDependOnValuesAreLeft) {
   std::vector<int32_t> shape{6};
-  ReshapeParams params{};
-  const int32_t computed = interpreter.AddTensor("shape", abi::kInt32, {1});
-  const int32_t constant = interpreter.AddTensor("fixed", abi::kInt32, {1}, shape.data(), 4);
+  tflite_abi::ReshapeParams params{};
+  const int32_t computed = interpreter.AddTensor("shape", tflite_abi::kInt32, {1});
+  const int32_t constant = interpreter.AddTensor("fixed", tflite_abi::kInt32, {1}, shape.data(), 4);
   interpreter.AddNode(kReshape, {Float("x"), computed}, {Float("y")}, &params);
   interpreter.AddNode(kReshape, {Float("x"), constant}, {Float("y")}, &params);
   ExpectLeft("values of input 1", 0);
@@ -117,11 +117,11 @@ TEST_F(SourceGraphTest, ShapesThatDependOnValuesAreLeft) {
 }
 
 TEST_F(SourceGraphTest, NodesThatComputeAShapeAreLeftUpToTheShape) {
-  ActivationParams add{};
-  ReshapeParams params{};
+  tflite_abi::ActivationParams add{};
+  tflite_abi::ReshapeParams params{};
   const int32_t x = Float("x"), y = Float("y");
-  const int32_t shape = interpreter.AddTensor("shape", abi::kInt32, {2}),
-                sum = interpreter.AddTensor("sum", abi::kInt32, {2});
+  const int32_t shape = interpreter.AddTensor("shape", tflite_abi::kInt32, {2}),
+                sum = interpreter.AddTensor("sum", tflite_abi::kInt32, {2});
   interpreter.AddNode(kRelu, {x}, {y});
   interpreter.AddNode(kShape, {y}, {shape});
   interpreter.AddNode(kAdd, {shape, shape}, {sum}, &add);
@@ -157,7 +157,7 @@ class PartitionsTest : public SourceGraphTest {
 
 TEST_F(PartitionsTest, NeighboursAreOnePartitionThatRuns) {
   const int32_t x = Float("x"), y = Float("y"), z = Float("z");
-  ActivationParams params{};
+  tflite_abi::ActivationParams params{};
   interpreter.AddNode(kRelu, {x}, {y});
   interpreter.AddNode(kAdd, {y, x}, {z}, &params);
   interpreter.outputs = {z};
@@ -185,7 +185,7 @@ TEST_F(PartitionsTest, OtherShapesOfTheInputsAreBuiltAgain) {
 
 TEST_F(PartitionsTest, ANodeThatTheImporterRefusesIsLeftAndTheOthersStay) {
   const int32_t x = Float("x"), y = Float("y"), z = Float("z"), w = Float("w");
-  ActivationParams params{};
+  tflite_abi::ActivationParams params{};
   interpreter.AddNode(kRelu, {x}, {y});
   interpreter.AddNode(kAdd, {y, x}, {z}, &params);
   interpreter.registrations[1].version = 99;

@@ -6,13 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
-namespace deputy::tflite_delegate::abi {
+namespace deputy::tflite_abi {
 
 enum Outcome : int { kOk = 0, kError = 1, kDelegateError = 2 };
 
-// Of elements. The numbers in a file are others (FileTypeOf in model_writer.hpp).
+// Of elements. The numbers in a file are others (tflite_delegate/model_writer.hpp).
 enum Type : int {
   kNoType = 0,
   kFloat32 = 1,
@@ -43,11 +42,22 @@ struct FloatArray {
   int32_t size;
 };
 
-inline std::span<const int32_t> Values(const IntArray* array) {
+// The numbers of a list; none of a null one.
+template <class T>
+struct ListView {
+  const T* first = nullptr;
+  size_t count = 0;
+  const T* begin() const { return first; }
+  const T* end() const { return first + count; }
+  size_t size() const { return count; }
+  const T& operator[](size_t i) const { return first[i]; }
+};
+
+inline ListView<int32_t> Values(const IntArray* array) {
   if (array == nullptr || array->size <= 0) return {};
   return {&array->size + 1, static_cast<size_t>(array->size)};
 }
-inline std::span<const float> Values(const FloatArray* array) {
+inline ListView<float> Values(const FloatArray* array) {
   if (array == nullptr || array->size <= 0) return {};
   return {reinterpret_cast<const float*>(&array->size + 1), static_cast<size_t>(array->size)};
 }
@@ -95,6 +105,12 @@ struct Tensor {
   Quantization quantization;
   void* sparsity;
   const IntArray* dims_signature;  // -1 for extents that are unknown in the file; may be null
+};
+
+struct EvalTensor {
+  void* data;
+  IntArray* dims;
+  Type type;
 };
 
 struct Node {
@@ -161,7 +177,12 @@ struct Context {
   Outcome (*ResizeTensorExplicit)(Context* context, Tensor* tensor, int rank, const int* dims);
   // One entry for each node that would replace some of `nodes`; they belong to the interpreter, until the next call.
   Outcome (*PreviewDelegatePartitioning)(Context* context, const IntArray* nodes, DelegateParams** params, int* count);
-  // More functions follow, which are not used here.
+  Tensor* (*GetTensor)(const Context* context, int index);  // this and what follows may be null
+  EvalTensor* (*GetEvalTensor)(const Context* context, int index);
+  Outcome (*GetModelMetadata)(const Context* context, const char* name, const char** data, size_t* bytes);
+  Outcome (*AcquireSubgraphContext)(Context* context, int index, Context** acquired);
+  Outcome (*ReleaseSubgraphContext)(Context* context, int index);
+  void* reserved[8];  // null, for functions of later versions
 };
 
 enum DelegateFlags : int64_t { kAllowDynamicTensors = 1 };
@@ -170,9 +191,9 @@ enum DelegateFlags : int64_t { kAllowDynamicTensors = 1 };
 struct Delegate {
   void* data;
   Outcome (*Prepare)(Context* context, Delegate* delegate);
-  void* CopyFromBufferHandle;
-  void* CopyToBufferHandle;
-  void* FreeBufferHandle;
+  Outcome (*CopyFromBufferHandle)(Context* context, Delegate* delegate, int handle, Tensor* tensor);
+  Outcome (*CopyToBufferHandle)(Context* context, Delegate* delegate, int handle, Tensor* tensor);
+  void (*FreeBufferHandle)(Context* context, Delegate* delegate, int* handle);
   int64_t flags;
   void* opaque_delegate_builder;
   void* reserved[8];
@@ -184,4 +205,4 @@ static_assert(sizeof(void*) != 8 || offsetof(Registration, reserved) == 88);
 static_assert(sizeof(void*) != 8 || offsetof(Context, PreviewDelegatePartitioning) == 152);
 static_assert(sizeof(void*) != 8 || offsetof(Delegate, reserved) == 56);
 
-}  // namespace deputy::tflite_delegate::abi
+}  // namespace deputy::tflite_abi

@@ -1,14 +1,15 @@
 // The parameters of operators as the interpreter keeps them in Node::builtin_data: C structs whose fields are added at
-// the end only, cut after the last field that is read here. Enumerations are ints with 0 for "unknown" where the file
-// has none.
+// the end only. Enumerations are ints: kPaddingSame and kPaddingValid, and the activations of files.
 #pragma once
 
 #include <cstdint>
 
-namespace deputy::tflite_delegate {
+namespace deputy::tflite_abi {
+
+enum PaddingKind : int { kPaddingSame = 1, kPaddingValid = 2 };
 
 struct ConvParams {
-  int padding, stride_width, stride_height, activation, dilation_width, dilation_height;
+  int padding, stride_width, stride_height, activation, dilation_width, dilation_height, quantized_bias_type;
 };
 
 struct DepthwiseConvParams {
@@ -16,16 +17,20 @@ struct DepthwiseConvParams {
 };
 
 struct TransposeConvParams {
-  int padding, stride_width, stride_height, activation;
+  int padding, stride_width, stride_height, activation, quantized_bias_type;
 };
 
 struct PoolParams {
   int padding, stride_width, stride_height, filter_width, filter_height, activation;
+  int computed_width, computed_height, computed_width_offset, computed_height_offset;
 };
 
 struct FullyConnectedParams {
   int activation, weights_format;
-  bool keep_num_dims;
+  bool keep_num_dims, asymmetric_quantize_inputs;
+  int quantized_bias_type;
+  const uint8_t* quantization_text;  // of other kinds of quantization; null
+  int quantization_size;
 };
 
 struct FloatParams {  // SOFTMAX: beta; LEAKY_RELU: alpha
@@ -38,6 +43,7 @@ struct ConcatenationParams {
 
 struct ActivationParams {  // ADD, SUB, MUL, DIV, L2_NORMALIZATION
   int activation;
+  bool pot_scale_int16;  // of ADD and SUB
 };
 
 struct LocalResponseNormParams {
@@ -85,11 +91,11 @@ struct MirrorPadParams {
 };
 
 struct BatchMatMulParams {
-  bool adj_x, adj_y;
+  bool adj_x, adj_y, asymmetric_quantize_inputs;
 };
 
 struct CumsumParams {
   bool exclusive, reverse;
 };
 
-}  // namespace deputy::tflite_delegate
+}  // namespace deputy::tflite_abi
