@@ -134,7 +134,6 @@ struct DelegateParams {
   IntArray* output_tensors;
 };
 
-// Passed by value, on the stack: the reserved words are zero for fields of later versions.
 struct Registration {
   void* (*init)(Context* context, const char* buffer,
                 size_t length);  // kInitFailed: fails the application of a delegate
@@ -148,6 +147,11 @@ struct Registration {
   void* registration_external;
   void* async_kernel;
   uint64_t inplace_operator;
+};
+
+// As a delegate passes it: by value, on the stack, with zeros where later versions may have fields.
+struct PaddedRegistration {
+  Registration registration;
   void* reserved[8];
 };
 
@@ -187,7 +191,7 @@ struct Context {
 
 enum DelegateFlags : int64_t { kAllowDynamicTensors = 1 };
 
-// Belongs to its maker. The reserved words are zero, as in Registration.
+// Belongs to its maker. The reserved words are zero, for fields of later versions.
 struct Delegate {
   void* data;
   Outcome (*Prepare)(Context* context, Delegate* delegate);
@@ -201,7 +205,7 @@ struct Delegate {
 
 static_assert(sizeof(void*) != 8 || (sizeof(Tensor) == 112 && offsetof(Tensor, quantization) == 80));
 static_assert(sizeof(void*) != 8 || (offsetof(Node, custom_initial_data) == 48 && sizeof(Node) == 80));
-static_assert(sizeof(void*) != 8 || offsetof(Registration, reserved) == 88);
+static_assert(sizeof(void*) != 8 || sizeof(Registration) == 88);
 static_assert(sizeof(void*) != 8 || offsetof(Context, PreviewDelegatePartitioning) == 152);
 static_assert(sizeof(void*) != 8 || offsetof(Delegate, reserved) == 56);
 

@@ -99,9 +99,12 @@ class DeputyDelegate {
     report_->Add(std::move(record));
     if (partitions.empty()) return {};
     nodes[0] = static_cast<int32_t>(nodes.size() - 1);
-    if (interpreter->ReplaceNodeSubsetsWithDelegateKernels(interpreter, KernelRegistration(),
-                                                           reinterpret_cast<const tflite_abi::IntArray*>(nodes.data()),
-                                                           &delegate_) != tflite_abi::kOk)
+    using Replace = tflite_abi::Outcome (*)(tflite_abi::Context*, tflite_abi::PaddedRegistration,
+                                            const tflite_abi::IntArray*, tflite_abi::Delegate*);
+    const auto replace =
+        reinterpret_cast<Replace>(reinterpret_cast<void*>(interpreter->ReplaceNodeSubsetsWithDelegateKernels));
+    if (replace(interpreter, {KernelRegistration(), {}}, reinterpret_cast<const tflite_abi::IntArray*>(nodes.data()),
+                &delegate_) != tflite_abi::kOk)
       return Status(StatusCode::kUnavailable, "the interpreter does not replace its nodes");
     return {};
   }
