@@ -32,6 +32,8 @@ endif()
 if(TARGET deputy_tflite AND NOT DEPUTY_SANITIZE)
   deputy_peer_test(tflite_delegate tflite_delegate_test.py --library $<TARGET_FILE:deputy_tflite>
                    --fixtures ${fixture_directory} --data ${DEPUTY_TEST_DATA})
+  deputy_peer_test(tflite_external tflite_external_test.py --library $<TARGET_FILE:deputy_tflite>
+                   --fixtures ${fixture_directory} --data ${DEPUTY_TEST_DATA} --vendor $<TARGET_FILE:vendor_delegate>)
 endif()
 if(DEPUTY_BUILD_PLUGINS AND NOT DEPUTY_SANITIZE)
   deputy_peer_test(architectures architectures_test.py --seeds 0:300)

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""A vendor's external delegate of TensorFlow Lite (tests/fixtures/tflite_delegates) in LiteRT, and in Deputy by the plugin
+tflite_external: the same answers. Exits 77, with the reason, where LiteRT or the plugin is missing.
+
+  tflite_external_test.py --library libdeputy_tflite.so --vendor libvendor.so --deputy DEPUTY --fixtures DIR --data DIR
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+try:
+    import numpy as np
+    import tflite_delegate_test
+    from ai_edge_litert.interpreter import load_delegate
+    from tflite_delegate_test import DelegateTest
+    from tflite_models import Writer
+    from tflite_networks import Network
+    from tflite_operators import i32
+except ImportError as error:
+    print(f"skipped: {error}; packaging/peers.sh installs what is missing")
+    sys.exit(77)
+
+ARGS = None
+
+
+def plugin():
+    return Path(ARGS.library).parent / "deputy" / "plugins" / "tflite_external.so"
+
+
+class ExternalTest(DelegateTest):
+    def vendor(self, options="", entry="", *more):
+        """A configuration with the plugin, which no lock lists here, and the vendor's library beside it."""
+        folder = self.scratch / "plugins"
+        folder.mkdir(exist_ok=True)
+        shutil.copy(plugin(), folder)
+        shutil.copy(ARGS.vendor, folder / "libvendor.so")
+        return self.config(f"[{{name: vendor, delegate: tflite_external{entry}, "
+                           f"options: {{library: libvendor.so, options: '{options}'}}}}]",
+                           f"plugins: {{paths: [{folder}]}}", *more)
+
+    def refusals(self, report):
+        """By operator of ONNX, the reasons why the vendor does not run nodes."""
+        return {node["op_type"]: refusal["detail"] for graph in report["graphs"] for part in graph["partitions"]
+                for node in part["placement"]["nodes"] for refusal in node["refusals"]
+                if refusal["delegate"] == "vendor"}  # fmt: skip
+
+    @staticmethod
+    def classifier():
+        """All operators that the vendor has."""
+        writer, rng = Writer(), np.random.default_rng(5)
+
+        def reals(*shape):
+            return (rng.standard_normal(shape, np.float32) * 0.3).astype("float32")
+
+        def op(name, inputs, shape, **options):
+            made = writer.tensor("float32", shape)
+            writer.add(name, inputs, [made], **options)
+            return made
+
+        x = writer.input("float32", (1, 9, 8, 3))
+        conv = {"dilationWFactor": 1, "dilationHFactor": 1}
+        first = op("CONV_2D", [x, writer.constant(reals(8, 3, 3, 3)), writer.constant(reals(8))], (1, 5, 4, 8),
+                   padding=0, strideW=2, strideH=2, fusedActivationFunction=1, **conv)
+        second = op("DEPTHWISE_CONV_2D", [first, writer.constant(reals(1, 3, 3, 8)), writer.constant(reals(8))],
+                    (1, 5, 4, 8), padding=0, strideW=1, strideH=1, depthMultiplier=1, fusedActivationFunction=3, **conv)
+        sum_ = op("ADD", [op("MUL", [second, writer.constant(reals(8))], (1, 5, 4, 8), fusedActivationFunction=0), first],
+                  (1, 5, 4, 8), fusedActivationFunction=0)
+        pooled = op("MAX_POOL_2D", [op("RELU6", [op("RELU", [sum_], (1, 5, 4, 8))], (1, 5, 4, 8))], (1, 3, 2, 8),
+                    padding=0, strideW=2, strideH=2, filterWidth=3, filterHeight=3, fusedActivationFunction=0)
+        mean = op("AVERAGE_POOL_2D", [pooled], (1, 1, 1, 8), padding=1, strideW=1, strideH=1, filterWidth=2,
+                  filterHeight=3, fusedActivationFunction=0)
+        flat = op("RESHAPE", [mean, writer.constant(i32(1, 8))], (1, 8))
+        scores = op("FULLY_CONNECTED", [flat, writer.constant(reals(5, 8)), writer.constant(reals(5))], (1, 5),
+                    fusedActivationFunction=0)
+        probabilities = op("SOFTMAX", [scores], (1, 5), beta=1.0)
+        return writer.finish([probabilities]), [rng.standard_normal((1, 9, 8, 3), np.float32)]
+
+
+class SameAnswers(ExternalTest):
+    def in_litert(self, content, inputs):
+        """The vendor's delegate in its own host."""
+        return self.run_once(self.start(content, inputs, load_delegate(ARGS.vendor)), inputs)
+
+    def test_OfAllItsOperators(self):
+        content, inputs = self.classifier()
+        theirs = self.in_litert(content, inputs)
+        self.assert_alike(theirs, self.alone(content, inputs))
+        ours, report = self.delegated(content, inputs, self.vendor(), runs=3)
+        self.assert_alike(ours, theirs, 1e-6)
+        nodes = [node for part in report["graphs"][0]["partitions"] for node in part["placement"]["nodes"]]
+        self.assertEqual({node["op_type"] for node in nodes if node["delegate"] != "vendor"}, {"Transpose"})
+        self.assertGreaterEqual(self.nodes_of(report, "vendor"), 12)
+        self.assertEqual(report["health"]["incidents"], [])
+
+    def test_OfNetworksThatItRunsInParts(self):
+        parts = 0
+        for seed in range(24):
+            with self.subTest(seed=seed):
+                network = Network(seed)
+                content, inputs = network.finish(), network.it.inputs
+                ours, report = self.delegated(content, inputs, self.vendor())
+                self.assert_alike(ours, self.in_litert(content, inputs))
+                parts += self.nodes_of(report, "vendor")
+                self.assertEqual(report["health"]["incidents"], [])
+        self.assertGreater(parts, 30)
+
+    def test_OfModelsInTheLayoutOfOnnx(self):
+        for model in ("mnist_cntk", "ultraface_rfb_320"):
+            folder = os.path.join(ARGS.data, "models", model)
+            if not os.path.isdir(folder):
+                self.skipTest(f"no models at {ARGS.data}; set DEPUTY_TEST_DATA to a folder with models/")
+            with self.subTest(model=model):
+                done = subprocess.run([ARGS.deputy, "test-case", folder, "--config", self.vendor()],
+                                      capture_output=True, text=True, timeout=300)
+                self.assertIn("1 passed, 0 failed", done.stdout, done.stdout + done.stderr)
+                self.assertRegex(done.stdout, r"vendor [1-9]\d*/\d+ nodes")
+
+
+class Parts(ExternalTest):
+    def test_WhatItRefusesIsRunByTheNext(self):
+        content, inputs = self.classifier()
+        ours, report = self.delegated(content, inputs, self.vendor("refuse=25"))
+        self.assert_alike(ours, self.alone(content, inputs))
+        self.assertEqual(self.refusals(report)["Softmax"], "the library's delegate does not take it")
+
+    def test_AnOperatorWithoutAFormSaysSo(self):
+        writer = Writer()
+        x = writer.input("float32", (2, 3))
+        y = writer.tensor("float32", (2, 3))
+        writer.add("CUMSUM", [x, writer.constant(np.int32(1))], [y], exclusive=False, reverse=False)
+        _, report = self.delegated(writer.finish([y]), [np.ones((2, 3), "float32")], self.vendor())
+        self.assertEqual(self.refusals(report)["CumSum"], "has no form in TensorFlow Lite here")
+
+    def test_WhatIsLeftIsOfferedAgain(self):
+        """A delegate that takes four nodes at a time."""
+        content, inputs = self.classifier()
+        ours, report = self.delegated(content, inputs, self.vendor("at_once=4"))
+        self.assert_alike(ours, self.alone(content, inputs))
+        self.assertNotIn("the library's delegate does not take it", self.refusals(report).values())
+
+
+class Faults(ExternalTest):
+    """The results are right, and this process stays."""
+
+    def assert_survives(self, fault, runs=2):
+        content, inputs = self.classifier()
+        ours, report = self.delegated(content, inputs, self.vendor(f"fault={fault}"), runs=runs)
+        self.assert_alike(ours, self.alone(content, inputs))
+        return report
+
+    def test_ADelegateThatRefusesTheWholeGraph(self):
+        self.assertIn("cannot be applied: vendor: no license", self.refusals(self.assert_survives("apply"))["Gemm"])
+
+    def test_KernelsThatCannotBeMade(self):
+        self.assertEqual(self.nodes_of(self.assert_survives("init"), "vendor"), 0)
+        report = self.assert_survives("prepare")
+        self.assertEqual(self.nodes_of(report, "vendor"), 0)
+        self.assertIn("cannot be prepared: vendor: cannot prepare of node 7", self.refusals(report)["Gemm"])
+
+    def test_AFunctionThatIsNotEmulatedIsNamed(self):
+        for name in ("AllocatePersistentBuffer", "AllocateBufferForEval", "RequestScratchBufferInArena",
+                     "GetExternalContext", "GetModelMetadata", "AcquireSubgraphContext"):  # fmt: skip
+            with self.subTest(function=name):
+                self.assertIn(f"{name} is not available here", self.refusals(self.assert_survives(name))["Gemm"])
+
+    def test_AKernelThatChangesAShape(self):
+        self.assertIn("another shape", self.refusals(self.assert_survives("resize"))["Gemm"])
+
+    def test_ARunThatFails(self):
+        (incident, *_) = self.assert_survives("invoke")["health"]["incidents"]
+        self.assertIn("vendor: no answer of the device", incident["failure"])
+        self.assertEqual(incident["taken_over"], "cpu")
+
+    def test_ACrash(self):
+        (incident, *_) = self.assert_survives("crash")["health"]["incidents"]
+        self.assertIn("SIGABRT", incident["failure"])
+
+    def test_WrongResults(self):
+        report = self.assert_survives("wrong")
+        self.assertEqual({incident["delegate"] for incident in report["health"]["incidents"]}, {"vendor"})
+
+
+class Options(ExternalTest):
+    def refusal(self, config):
+        with self.assertRaises(ValueError) as raised:
+            load_delegate(ARGS.library, {"config": config})
+        return str(raised.exception)
+
+    def with_options(self, text):
+        self.vendor()  # the folder
+        return self.config(f"[{{name: vendor, delegate: tflite_external, required: true, options: {{{text}}}}}]",
+                           f"plugins: {{paths: [{self.scratch}/plugins]}}")
+
+    def test_ALibraryIsRequired(self):
+        self.assertIn("the option 'library' is not set", self.refusal(self.with_options("")))
+
+    def test_ALibraryThatIsMissingOrNoDelegate(self):
+        self.assertIn("libnone.so", self.refusal(self.with_options("library: libnone.so")))
+        self.assertIn("is no external delegate", self.refusal(self.with_options("library: libm.so.6")))
+
+    def test_ADelegateThatIsNotMade(self):
+        self.assertIn("libvendor.so makes no delegate: vendor: unknown option speed",
+                      self.refusal(self.with_options("library: libvendor.so, options: 'speed=9'")))
+        self.assertIn("makes no delegate", self.refusal(self.with_options("library: libvendor.so, options: fault=create")))
+        self.assertIn("expected key=value", self.refusal(self.with_options("library: libvendor.so, options: speed")))
+
+
+def main():
+    global ARGS
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("library", "vendor", "deputy", "fixtures", "data"):
+        parser.add_argument(f"--{name}", required=True)
+    ARGS, rest = parser.parse_known_args()
+    tflite_delegate_test.ARGS = ARGS
+    if not plugin().exists():
+        print("skipped: the plugin tflite_external was not built")
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0], *rest])
+
+
+if __name__ == "__main__":
+    main()
