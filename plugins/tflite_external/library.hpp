@@ -15,7 +15,7 @@ namespace tflite_external {
 class ForeignDelegate {
  public:
   // The library is found beside this plugin where its name has no '/' and a file is there, otherwise by dlopen; it is
-  // never closed. Options are handed on as they are.
+  // never closed. Options are passed unchanged.
   static deputy::sdk::Result<std::unique_ptr<ForeignDelegate>> Open(
       const std::string& library, const std::vector<std::pair<std::string, std::string>>& options);
   ~ForeignDelegate();
