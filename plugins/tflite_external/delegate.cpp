@@ -2,6 +2,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,8 +34,7 @@ class Program final : public Executable {
       const int32_t tensor = graph.inputs[i];
       void* bound = nullptr;
       if (from.dims().size() == 4)
-        ToChannelsLast(from.values<float>().data(), from.dims().data(),
-                       static_cast<float*>(interpreter_.OwnMemory(tensor)));
+        ToChannelsLast(from.data(), from.dims().data(), SizeOf(from.dtype()), interpreter_.OwnMemory(tensor));
       else if (reinterpret_cast<uintptr_t>(from.data()) % kAlignment == 0)
         bound = from.data();
       else
@@ -48,7 +48,7 @@ class Program final : public Executable {
       if (BoundOutput(to) != nullptr) continue;
       const void* made = interpreter_.OwnMemory(graph.outputs[i]);
       if (to.dims().size() == 4)
-        ToChannelsSecond(static_cast<const float*>(made), to.dims().data(), to.values<float>().data());
+        ToChannelsSecond(made, to.dims().data(), SizeOf(to.dtype()), to.data());
       else
         std::memcpy(to.data(), made, to.byte_size());
     }
@@ -97,12 +97,12 @@ class TfliteExternal final : public PartitionDelegate {
   // The whole graph is offered, then what was left, until nothing more is taken.
   void Look(const GraphView& graph) override {
     verdicts_.clear();
+    GuestGraph all;
     std::vector<NodeView> offered;
     for (size_t i = 0; i < graph.node_count(); ++i) {
       const NodeView node = graph.NodeAt(i);
       if (!node.offered() || node.has_regions()) continue;
-      GuestGraph alone;
-      Verdict verdict = AddNode(node, &alone);
+      Verdict verdict = AddNode(node, &all);
       if (verdict.supported()) {
         verdict = Verdict::No(Reason::kOther, "the library's delegate does not take it");
         offered.push_back(node);
@@ -110,14 +110,14 @@ class TfliteExternal final : public PartitionDelegate {
       verdicts_[node.id()] = std::move(verdict);
     }
     while (!offered.empty()) {
-      Result<std::vector<bool>> taken = Offer(offered);
+      const Result<std::set<deputy_node_id>> taken = Offer(offered);
       std::vector<NodeView> left;
-      for (size_t i = 0; i < offered.size(); ++i) {
-        if (!taken.ok()) verdicts_[offered[i].id()] = Verdict::No(Reason::kOther, taken.status().message());
-        if (taken.ok() && (*taken)[i])
-          verdicts_[offered[i].id()] = Verdict::Yes();
+      for (const NodeView& node : offered) {
+        if (!taken.ok()) verdicts_[node.id()] = Verdict::No(Reason::kOther, taken.status().message());
+        if (taken.ok() && taken->count(node.id()) != 0)
+          verdicts_[node.id()] = Verdict::Yes();
         else
-          left.push_back(offered[i]);
+          left.push_back(node);
       }
       if (left.size() == offered.size()) return;
       offered = std::move(left);
@@ -136,6 +136,7 @@ class TfliteExternal final : public PartitionDelegate {
         return Status(Code::kNotSupported, verdict.Text(), node.id());
     DEPUTY_SDK_RETURN_IF_ERROR(Connect(partition.inputs(), &graph, &graph.inputs));
     DEPUTY_SDK_RETURN_IF_ERROR(Connect(partition.outputs(), &graph, &graph.outputs));
+    FuseQuantization(&graph);
     auto program = std::make_unique<Program>(library_, std::move(graph));
     DEPUTY_SDK_RETURN_IF_ERROR(program->Build());
     return program;
@@ -152,7 +153,8 @@ class TfliteExternal final : public PartitionDelegate {
     return {};
   }
 
-  Result<std::vector<bool>> Offer(const std::vector<NodeView>& nodes) {
+  // The nodes that the delegate takes.
+  Result<std::set<deputy_node_id>> Offer(const std::vector<NodeView>& nodes) {
     GuestGraph graph;
     for (const NodeView& node : nodes) AddNode(node, &graph);
     std::vector<bool> is_read(graph.tensors.size(), false), is_made(graph.tensors.size(), false);
@@ -161,12 +163,17 @@ class TfliteExternal final : public PartitionDelegate {
       for (const int32_t output : node.outputs) is_made[static_cast<size_t>(output)] = true;
     }
     for (size_t i = 0; i < graph.tensors.size(); ++i) {
-      const bool computed = graph.tensors[i].constant == nullptr && graph.tensors[i].numbers == nullptr;
-      if (is_read[i] && !is_made[i] && computed) graph.inputs.push_back(static_cast<int32_t>(i));
+      if (is_read[i] && !is_made[i] && graph.tensors[i].constant == nullptr)
+        graph.inputs.push_back(static_cast<int32_t>(i));
       if (is_made[i] && !is_read[i]) graph.outputs.push_back(static_cast<int32_t>(i));
     }
+    FuseQuantization(&graph);
     Interpreter interpreter(std::move(graph));
-    return interpreter.Survey(library_->get());
+    DEPUTY_SDK_ASSIGN_OR_RETURN(const std::vector<bool> taken, interpreter.Survey(library_->get()));
+    std::set<deputy_node_id> ids;
+    for (size_t i = 0; i < taken.size(); ++i)
+      if (taken[i]) ids.insert(interpreter.graph().nodes[i].ids.begin(), interpreter.graph().nodes[i].ids.end());
+    return ids;
   }
 
   std::shared_ptr<ForeignDelegate> library_;

@@ -22,6 +22,7 @@ enum Number : int32_t {
   kConcatenation = 2,
   kConv = 3,
   kDepthwiseConv = 4,
+  kDequantize = 6,
   kFullyConnected = 9,
   kLogistic = 14,
   kMaxPool = 17,
@@ -38,6 +39,7 @@ enum Number : int32_t {
   kSqrt = 75,
   kLeakyRelu = 98,
   kAbs = 101,
+  kQuantize = 114,
 };
 
 struct Unary {
@@ -70,6 +72,7 @@ class Adder {
   Adder(const NodeView& node, GuestGraph* graph) : node_(node), graph_(graph) {}
 
   Verdict Add() {
+    const bool converts = node_.Is("QuantizeLinear") || node_.Is("DequantizeLinear");
     for (size_t i = 0; i < node_.input_count() + node_.output_count(); ++i) {
       const bool is_input = i < node_.input_count();
       const ValueView value = is_input ? node_.input(i) : node_.output(i - node_.input_count());
@@ -78,9 +81,11 @@ class Adder {
       if (value.element_count() > kMostElements) return No(Reason::kShape, "more than 2^31 elements");
       if (value.element_count() == 0) return No(Reason::kShape, "a tensor without elements");
       const bool is_shape = is_input && i > 0 && value.dtype() == DType::kInt64 && value.is_constant();
-      if (value.dtype() != DType::kFloat32 && !is_shape)
-        return No(Reason::kDType, "float32 only; quantized forms are not made");
+      if (value.dtype() != DType::kFloat32 && !is_shape && !(converts && IsInteger(value.dtype())))
+        return No(Reason::kDType, "float32 only, and int8 and uint8 by their scales");
     }
+    if (node_.Is("DequantizeLinear")) return Dequantize();
+    if (node_.Is("QuantizeLinear")) return Quantize();
     if (const Unary* unary = Find(kUnaries, node_)) return Simple(unary->number, nullptr);
     if (const Unary* binary = Find(kBinaries, node_)) return Binary(binary->number);
     if (node_.Is("LeakyRelu")) return Simple(kLeakyRelu, Params(FloatParams{op::LeakyRelu(node_.primitive()).alpha()}));
@@ -102,34 +107,161 @@ class Adder {
     return std::make_shared<T>(values);
   }
 
+  static bool IsInteger(DType dtype) {
+    return dtype == DType::kInt8 || dtype == DType::kUint8 || dtype == DType::kInt32;
+  }
+  static Type TypeOf(DType dtype) {
+    return dtype == DType::kInt8 ? kInt8 : dtype == DType::kUint8 ? kUInt8 : dtype == DType::kInt32 ? kInt32 : kFloat32;
+  }
+
+  template <class T>
+  static std::shared_ptr<const std::vector<char>> Bytes(const std::vector<T>& elements) {
+    const auto* first = reinterpret_cast<const char*>(elements.data());
+    return std::make_shared<const std::vector<char>>(first, first + elements.size() * sizeof(T));
+  }
+
+  // A constant, or one behind a DequantizeLinear.
+  bool IsConstant(const ValueView& value) const {
+    return value.is_constant() || graph_->dequantized.count(value.id()) != 0;
+  }
+  const Dequantized* DequantizedOf(const ValueView& value) const {
+    const auto found = graph_->dequantized.find(value.id());
+    return found == graph_->dequantized.end() ? nullptr : &found->second;
+  }
+  // Its real numbers in the order of the host.
+  std::vector<float> Reals(const ValueView& value) {
+    const Dequantized* source = DequantizedOf(value);
+    if (source == nullptr) return value.constant_values<float>().ToVector();
+    absorbed_.push_back(source->node);
+    const std::vector<int64_t> dims = HostDims(value);
+    size_t inner = 1;
+    for (size_t i = source->axis + 1; i < dims.size(); ++i) inner *= static_cast<size_t>(dims[i]);
+    std::vector<float> reals(static_cast<size_t>(value.element_count()));
+    for (size_t i = 0; i < reals.size(); ++i) {
+      const size_t channel = source->scales.size() == 1 ? 0 : i / inner % source->scales.size();
+      const int32_t zero = source->zero_points[channel];
+      reals[i] = source->scales[channel] * static_cast<float>(IntegerAt(source->integers, i) - zero);
+    }
+    return reals;
+  }
+  static int64_t IntegerAt(const ValueView& value, size_t i) {
+    switch (value.dtype()) {
+      case DType::kInt8: return value.constant_values<int8_t>()[i];
+      case DType::kUint8: return value.constant_values<uint8_t>()[i];
+      default: return value.constant_values<int32_t>()[i];
+    }
+  }
+
+  // Scale and zero point of a node of quantization.
+  Verdict ReadScales(const ValueView& value, std::vector<float>* scales, std::vector<int32_t>* zeros,
+                     size_t* axis) const {
+    const ValueView scale = node_.input(1), zero = node_.input(2);
+    if (!scale.is_constant() || (zero.exists() && !zero.is_constant()))
+      return No(Reason::kNotConstant, "scales and zero points are constants");
+    *scales = scale.constant_values<float>().ToVector();
+    zeros->assign(scales->size(), 0);
+    for (size_t i = 0; zero.exists() && i < zeros->size(); ++i) (*zeros)[i] = static_cast<int32_t>(IntegerAt(zero, i));
+    if (scales->size() == 1) return Verdict::Yes();
+    const int64_t given = node_.Int("axis", 1), rank = static_cast<int64_t>(value.rank());
+    const int64_t place = given < 0 ? given + rank : given;
+    if (node_.Int("block_size", 0) != 0 || place < 0 || place >= rank || scale.rank() != 1 ||
+        value.dims()[static_cast<size_t>(place)] != static_cast<int64_t>(scales->size()))
+      return No(Reason::kAttribute, "one scale, or one for each index of an axis");
+    *axis = static_cast<size_t>(place);
+    return Verdict::Yes();
+  }
+
+  Verdict Dequantize() {
+    const ValueView x = node_.input(0);
+    Dequantized made;
+    if (const Verdict read = ReadScales(x, &made.scales, &made.zero_points, &made.axis); !read.supported()) return read;
+    made.integers = x;
+    made.node = node_.id();
+    if (x.is_constant()) {
+      graph_->dequantized.emplace(node_.output(0).id(), std::move(made));
+      return Verdict::Yes();
+    }
+    if (made.scales.size() != 1 || x.dtype() == DType::kInt32)
+      return No(Reason::kNotConstant, "activations have one scale");
+    const int32_t tensor = TensorOf(x);
+    SetScales(tensor, made.scales, made.zero_points, 0);
+    return Finish(kDequantize, nullptr, {tensor});
+  }
+
+  Verdict Quantize() {
+    std::vector<float> scales;
+    std::vector<int32_t> zeros;
+    size_t axis = 0;
+    if (const Verdict read = ReadScales(node_.input(0), &scales, &zeros, &axis); !read.supported()) return read;
+    if (scales.size() != 1 || node_.output(0).dtype() == DType::kInt32)
+      return No(Reason::kAttribute, "activations have one scale");
+    const int32_t x = TensorOf(node_.input(0)), y = TensorOf(node_.output(0));
+    SetScales(y, scales, zeros, 0);
+    return Finish(kQuantize, nullptr, {x});
+  }
+
+  void SetScales(int32_t tensor, const std::vector<float>& scales, const std::vector<int32_t>& zeros, int32_t axis) {
+    GuestTensor& target = graph_->tensors[static_cast<size_t>(tensor)];
+    target.scales = scales;
+    target.zero_points = zeros;
+    target.axis = axis;
+  }
+
   // Tensors are added when nothing can be refused any more.
   int32_t TensorOf(const ValueView& value) {
     const auto found = graph_->tensor_of.find(value.id());
     if (found != graph_->tensor_of.end()) return found->second;
+    if (IsConstant(value)) return graph_->tensor_of[value.id()] = Constant(value, HostDims(value), "");
     GuestTensor made;
     made.name = std::string(value.name());
     made.dims = GuestDims(value.dims());
-    if (value.is_constant()) made.constant = Elements(value, HostDims(value));
+    made.type = TypeOf(value.dtype());
     return graph_->tensor_of[value.id()] = Append(std::move(made));
   }
 
-  // The elements of a constant, as the guest has them; `dims` of the host may have further extents of 1 in front.
-  static std::shared_ptr<const std::vector<float>> Elements(const ValueView& value, const std::vector<int64_t>& dims) {
-    const Span<const float> given = value.constant_values<float>();
-    auto made = std::make_shared<std::vector<float>>(given.begin(), given.end());
-    if (dims.size() == kImageRank) ToChannelsLast(given.data(), dims.data(), made->data());
+  // A constant as the guest has it; `dims` of the host may have further extents of 1 in front.
+  int32_t Constant(const ValueView& value, const std::vector<int64_t>& dims, const std::string& suffix) {
+    std::vector<float> reals = Reals(value);
+    if (dims.size() == kImageRank) {
+      const std::vector<float> given = reals;
+      ToChannelsLast(given.data(), dims.data(), sizeof(float), reals.data());
+    }
+    const Dims guest = GuestDims({dims.data(), dims.size()});
+    const int32_t made = AppendConstant(suffix.empty() ? "/" + std::string(value.name()) : suffix, guest, reals);
+    const Dequantized* source = DequantizedOf(value);
+    if (source == nullptr) return made;
+    std::vector<char> integers(value.element_count() * SizeOf(source->integers.dtype()));
+    std::copy_n(static_cast<const char*>(source->integers.constant()), integers.size(), integers.data());
+    if (dims.size() == kImageRank)
+      ToChannelsLast(source->integers.constant(), dims.data(), SizeOf(source->integers.dtype()), integers.data());
+    const auto axis = static_cast<int64_t>(source->axis + dims.size() - value.rank());
+    Twin(made, *source, guest, std::move(integers), static_cast<int32_t>(GuestAxis(axis, dims.size())));
     return made;
+  }
+
+  // The integers that the constant was made of.
+  void Twin(int32_t reals, const Dequantized& source, const Dims& dims, std::vector<char> integers, int32_t axis) {
+    GuestTensor made;
+    made.name = graph_->tensors[static_cast<size_t>(reals)].name + "/integers";
+    made.dims = dims;
+    made.type = TypeOf(source.integers.dtype());
+    made.constant = std::make_shared<const std::vector<char>>(std::move(integers));
+    made.scales = source.scales;
+    made.zero_points = source.zero_points;
+    made.axis = axis;
+    const int32_t twin = Append(std::move(made));
+    graph_->tensors[static_cast<size_t>(reals)].quantized = twin;
   }
 
   int32_t Append(GuestTensor tensor) {
     graph_->tensors.push_back(std::move(tensor));
     return static_cast<int32_t>(graph_->tensors.size() - 1);
   }
-  int32_t AppendConstant(const std::string& suffix, Dims dims, std::vector<float> elements) {
+  int32_t AppendConstant(const std::string& suffix, Dims dims, const std::vector<float>& elements) {
     GuestTensor made;
     made.name = std::string(node_.name()) + suffix;
     made.dims = std::move(dims);
-    made.constant = std::make_shared<const std::vector<float>>(std::move(elements));
+    made.constant = Bytes(elements);
     return Append(std::move(made));
   }
 
@@ -137,7 +269,8 @@ class Adder {
     GuestNode made;
     made.number = number;
     made.name = std::string(node_.name());
-    made.id = node_.id();
+    made.ids = {node_.id()};
+    made.ids.insert(made.ids.end(), absorbed_.begin(), absorbed_.end());
     made.inputs = std::move(inputs);
     made.outputs = {TensorOf(node_.output(0))};
     made.params = std::move(params);
@@ -153,7 +286,7 @@ class Adder {
     const size_t rank = node_.output(0).rank();
     for (size_t i = 0; rank == kImageRank && i < 2; ++i) {
       const ValueView operand = node_.input(i);
-      if (operand.rank() != rank && operand.element_count() != 1 && !operand.is_constant())
+      if (operand.rank() != rank && operand.element_count() != 1 && !IsConstant(operand))
         return No(Reason::kShape, "an operand of another rank that is no constant");
     }
     std::vector<int32_t> inputs;
@@ -165,8 +298,7 @@ class Adder {
       }
       std::vector<int64_t> dims = HostDims(operand);
       dims.insert(dims.begin(), kImageRank - dims.size(), 1);
-      inputs.push_back(AppendConstant("/operand" + std::to_string(i), GuestDims({dims.data(), dims.size()}),
-                                      *Elements(operand, dims)));
+      inputs.push_back(Constant(operand, dims, "/operand" + std::to_string(i)));
     }
     return Finish(number, Params(ActivationParams{}), std::move(inputs));
   }
@@ -212,7 +344,7 @@ class Adder {
   Verdict Conv() {
     const ValueView x = node_.input(0), weights = node_.input(1), bias = node_.input(2);
     if (x.rank() != kImageRank) return No(Reason::kRank, "two spatial dimensions only");
-    if (!weights.is_constant() || (bias.exists() && !bias.is_constant()))
+    if (!IsConstant(weights) || (bias.exists() && !IsConstant(bias)))
       return No(Reason::kNotConstant, "weights and bias are constants");
     const std::vector<int64_t> kernel = HostDims(weights);
     const int64_t channels = x.dims()[1], group = op::Conv(node_.primitive()).group();
@@ -226,11 +358,11 @@ class Adder {
     const auto& window = checked.window;
     const int stride_w = number(window.strides[1]), stride_h = number(window.strides[0]);
     const int dilation_w = number(window.dilations[1]), dilation_h = number(window.dilations[0]);
-    std::vector<float> elements(weights.constant_values<float>().size());
     // As if the host's had channels second: outputs first for CONV_2D, last for DEPTHWISE_CONV_2D.
     const std::vector<int64_t> order = depthwise ? std::vector<int64_t>{1, kernel[0], kernel[2], kernel[3]} : kernel;
-    ToChannelsLast(weights.constant_values<float>().data(), order.data(), elements.data());
-    const int32_t packed = AppendConstant("/weights", GuestDims({order.data(), order.size()}), std::move(elements));
+    const int32_t packed = Constant(weights, order, "/weights");
+    if (const int32_t twin = graph_->tensors[static_cast<size_t>(packed)].quantized; twin >= 0)
+      graph_->tensors[static_cast<size_t>(twin)].axis = depthwise ? 3 : 0;
     std::vector<int32_t> inputs{TensorOf(x), packed, Bias(bias, kernel[0])};
     if (!depthwise)
       return Finish(kConv, Params(ConvParams{padding, stride_w, stride_h, 0, dilation_w, dilation_h, 0}),
@@ -243,10 +375,16 @@ class Adder {
   int32_t Bias(const ValueView& bias, int64_t count) {
     std::vector<float> elements(static_cast<size_t>(count), 0.0F);
     if (bias.exists()) {
-      const Span<const float> given = bias.constant_values<float>();
+      const std::vector<float> given = Reals(bias);
       for (size_t i = 0; i < elements.size(); ++i) elements[i] = given[given.size() == 1 ? 0 : i];
     }
-    return AppendConstant("/bias", {static_cast<int32_t>(count)}, std::move(elements));
+    const Dims dims{static_cast<int32_t>(count)};
+    const int32_t made = AppendConstant("/bias", dims, elements);
+    const Dequantized* source = bias.exists() ? DequantizedOf(bias) : nullptr;
+    if (source == nullptr || bias.element_count() != count) return made;
+    const auto* first = static_cast<const char*>(source->integers.constant());
+    Twin(made, *source, dims, {first, first + source->integers.constant_bytes()}, 0);
+    return made;
   }
 
   Verdict Pool() {
@@ -288,7 +426,7 @@ class Adder {
     if (gemm.alpha() != 1 || gemm.beta() != 1 || gemm.transA() != 0)
       return No(Reason::kAttribute, "only x * w + b, or with w transposed");
     const int64_t columns = node_.output(0).dims()[1];
-    if (bias.exists() && !bias.is_constant()) return No(Reason::kNotConstant, "the bias is a constant");
+    if (bias.exists() && !IsConstant(bias)) return No(Reason::kNotConstant, "the bias is a constant");
     if (bias.exists() && bias.element_count() != 1 &&
         (bias.element_count() != columns || bias.dims()[bias.rank() - 1] != columns))
       return No(Reason::kShape, "one bias per column");
@@ -302,16 +440,24 @@ class Adder {
 
   Verdict Product(bool transposed, const ValueView& bias) {
     const ValueView weights = node_.input(1);
-    if (!weights.is_constant()) return No(Reason::kNotConstant, "weights are constants");
+    if (!IsConstant(weights)) return No(Reason::kNotConstant, "weights are constants");
     const auto rows = static_cast<size_t>(weights.dims()[0]), columns = static_cast<size_t>(weights.dims()[1]);
-    const Span<const float> given = weights.constant_values<float>();
-    std::vector<float> elements(given.begin(), given.end());
-    for (size_t i = 0; !transposed && i < rows; ++i)
-      for (size_t j = 0; j < columns; ++j) elements[j * rows + i] = given[i * columns + j];
-    const size_t depth = transposed ? columns : rows, made = transposed ? rows : columns;
-    const int32_t packed =
-        AppendConstant("/weights", {static_cast<int32_t>(made), static_cast<int32_t>(depth)}, std::move(elements));
-    const int32_t added = Bias(bias, static_cast<int64_t>(made));
+    const auto turned = [&](const auto& given) {
+      auto elements = given;
+      for (size_t i = 0; !transposed && i < rows; ++i)
+        for (size_t j = 0; j < columns; ++j) elements[j * rows + i] = given[i * columns + j];
+      return elements;
+    };
+    const Dims dims{static_cast<int32_t>(transposed ? rows : columns),
+                    static_cast<int32_t>(transposed ? columns : rows)};
+    const int32_t packed = AppendConstant("/weights", dims, turned(Reals(weights)));
+    if (const Dequantized* source = DequantizedOf(weights);
+        source != nullptr && SizeOf(source->integers.dtype()) == 1) {
+      const auto* first = static_cast<const char*>(source->integers.constant());
+      const bool first_axis = (source->axis == 0) == transposed;
+      Twin(packed, *source, dims, turned(std::vector<char>(first, first + rows * columns)), first_axis ? 0 : 1);
+    }
+    const int32_t added = Bias(bias, dims[0]);
     return Finish(kFullyConnected, Params(FullyConnectedParams{}), {TensorOf(node_.input(0)), packed, added});
   }
 
@@ -338,8 +484,8 @@ class Adder {
     GuestTensor shape;
     shape.name = std::string(node_.name()) + "/shape";
     shape.dims = {static_cast<int32_t>(dims.size())};
-    shape.is_shape = true;
-    shape.numbers = std::make_shared<const std::vector<int32_t>>(dims);
+    shape.type = kInt32;
+    shape.constant = Bytes(dims);
     const int32_t x = TensorOf(node_.input(0));
     return Finish(kReshape, Params(params), {x, Append(std::move(shape))});
   }
@@ -356,7 +502,24 @@ class Adder {
 
   const NodeView& node_;
   GuestGraph* graph_;
+  std::vector<deputy_node_id> absorbed_;  // nodes that the guest has no operator for
 };
+
+template <class T>
+void MoveToLast(const T* from, const int64_t* dims, T* to) {
+  const int64_t plane = dims[2] * dims[3];
+  for (int64_t image = 0; image < dims[0]; ++image, from += dims[1] * plane)
+    for (int64_t i = 0; i < plane; ++i)
+      for (int64_t channel = 0; channel < dims[1]; ++channel) *to++ = from[channel * plane + i];
+}
+
+template <class T>
+void MoveToSecond(const T* from, const int64_t* dims, T* to) {
+  const int64_t plane = dims[2] * dims[3];
+  for (int64_t image = 0; image < dims[0]; ++image, from += dims[1] * plane)
+    for (int64_t channel = 0; channel < dims[1]; ++channel)
+      for (int64_t i = 0; i < plane; ++i) *to++ = from[i * dims[1] + channel];
+}
 
 }  // namespace
 
@@ -372,18 +535,14 @@ Verdict AddNode(const NodeView& node, GuestGraph* graph) {
   return Adder(node, graph).Add();
 }
 
-void ToChannelsLast(const float* from, const int64_t* dims, float* to) {
-  const int64_t plane = dims[2] * dims[3];
-  for (int64_t image = 0; image < dims[0]; ++image, from += dims[1] * plane)
-    for (int64_t i = 0; i < plane; ++i)
-      for (int64_t channel = 0; channel < dims[1]; ++channel) *to++ = from[channel * plane + i];
+void ToChannelsLast(const void* from, const int64_t* dims, size_t size, void* to) {
+  if (size == 1) return MoveToLast(static_cast<const uint8_t*>(from), dims, static_cast<uint8_t*>(to));
+  MoveToLast(static_cast<const uint32_t*>(from), dims, static_cast<uint32_t*>(to));
 }
 
-void ToChannelsSecond(const float* from, const int64_t* dims, float* to) {
-  const int64_t plane = dims[2] * dims[3];
-  for (int64_t image = 0; image < dims[0]; ++image, from += dims[1] * plane)
-    for (int64_t channel = 0; channel < dims[1]; ++channel)
-      for (int64_t i = 0; i < plane; ++i) *to++ = from[i * dims[1] + channel];
+void ToChannelsSecond(const void* from, const int64_t* dims, size_t size, void* to) {
+  if (size == 1) return MoveToSecond(static_cast<const uint8_t*>(from), dims, static_cast<uint8_t*>(to));
+  MoveToSecond(static_cast<const uint32_t*>(from), dims, static_cast<uint32_t*>(to));
 }
 
 }  // namespace tflite_external

@@ -237,12 +237,26 @@ abi::IntArray* Interpreter::Keep(const std::vector<int32_t>& values) {
 
 void Interpreter::AddTensor(const GuestTensor& source) {
   abi::Tensor tensor{};
-  tensor.type = source.is_shape ? abi::kInt32 : abi::kFloat32;
+  tensor.type = source.type;
   tensor.name = names_.emplace_back(source.name).c_str();
   tensor.buffer_handle = -1;
   tensor.allocation_type = abi::kArenaRw;
-  if (source.constant != nullptr) tensor.data = const_cast<float*>(source.constant->data());
-  if (source.numbers != nullptr) tensor.data = const_cast<int32_t*>(source.numbers->data());
+  if (source.constant != nullptr) tensor.data = const_cast<char*>(source.constant->data());
+  if (!source.scales.empty()) {
+    Affine& affine = quantization_.emplace_back();
+    affine.scales.resize(source.scales.size() + 1);
+    const auto count = static_cast<int32_t>(source.scales.size());
+    std::memcpy(affine.scales.data(), &count, sizeof count);
+    std::copy(source.scales.begin(), source.scales.end(), affine.scales.begin() + 1);
+    affine.params.scale = reinterpret_cast<abi::FloatArray*>(affine.scales.data());
+    affine.params.zero_point = Keep(source.zero_points);
+    affine.params.quantized_dimension = source.axis;
+    tensor.quantization = {abi::kAffine, &affine.params};
+    if (source.scales.size() == 1) {
+      tensor.legacy_scale = source.scales[0];
+      tensor.legacy_zero_point = source.zero_points[0];
+    }
+  }
   if (tensor.data != nullptr) tensor.allocation_type = abi::kMmapRo;
   tensors_.push_back(tensor);
   dims_.emplace_back();
@@ -391,7 +405,7 @@ Status Interpreter::Apply(abi::Delegate* delegate) {
     if (static_cast<size_t>(index) < nodes_.size()) {
       const GuestNode& left = graph_.nodes[static_cast<size_t>(index)];
       return Status(Code::kNotSupported, "the library's delegate does not take '" + left.name + "' in this partition",
-                    left.id);
+                    left.ids[0]);
     }
   std::vector<Dims> expected;
   for (const GuestTensor& tensor : graph_.tensors) expected.push_back(tensor.dims);

@@ -81,6 +81,11 @@ class Interpreter {
   std::vector<Memory> memory_;
   std::deque<std::string> names_;
   std::deque<List> lists_;
+  struct Affine {
+    abi::AffineQuantization params;
+    std::vector<float> scales;  // with the size in front, as a FloatArray
+  };
+  std::deque<Affine> quantization_;
   std::deque<abi::EvalTensor> eval_tensors_;
   std::deque<abi::DelegateParams> params_;
   std::vector<abi::DelegateParams> previews_;

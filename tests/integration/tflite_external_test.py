@@ -20,7 +20,7 @@ try:
     from tflite_delegate_test import DelegateTest
     from tflite_models import Writer
     from tflite_networks import Network
-    from tflite_operators import i32
+    from tflite_operators import CASES, i32
 except ImportError as error:
     print(f"skipped: {error}; packaging/peers.sh installs what is missing")
     sys.exit(77)
@@ -108,6 +108,47 @@ class SameAnswers(ExternalTest):
                 parts += self.nodes_of(report, "vendor")
                 self.assertEqual(report["health"]["incidents"], [])
         self.assertGreater(parts, 30)
+
+    def test_OfOperatorsWithoutVerification(self):
+        """In this process, with nothing that would replace a wrong result."""
+        config, taken = self.vendor("", ", isolation: none, verify: never"), []
+        for name, make in CASES.items():
+            with self.subTest(case=name):
+                made, outputs = make()
+                content = made.writer.finish(outputs)
+                ours, report = self.delegated(content, made.inputs, config)
+                if self.nodes_of(report, "vendor") != 0:
+                    taken.append(name)
+                    self.assert_alike(ours, self.alone(content, made.inputs))
+                    self.assertEqual(report["health"]["incidents"], [])
+        self.assertGreater(len(taken), 100)
+        for name in ("CONV_2D int8 per tensor", "CONV_2D uint8", "FULLY_CONNECTED int8 per channel", "ADD int8 broadcast"):
+            self.assertIn(name, taken)
+
+    def test_IntegersReachItWithTheirScales(self):
+        """A delegate that takes no conversions computes convolutions of integers all the same."""
+        for case, op_type in (("CONV_2D int8 padding 1 stride 1 dilation 1 activation 1", "Conv"),
+                              ("ADD int8 activation 3", "Add"), ("MUL int8", "Mul")):  # fmt: skip
+            made, outputs = CASES[case]()
+            content = made.writer.finish(outputs)
+            for options, expected in (("refuse=6", True), ("floats=1", False)):
+                with self.subTest(case=case, options=options):
+                    ours, report = self.delegated(content, made.inputs, self.vendor(options, ", verify: never"))
+                    self.assert_alike(ours, self.alone(content, made.inputs))
+                    owners = {node["op_type"]: node["delegate"] for part in report["graphs"][0]["partitions"]
+                              for node in part["placement"]["nodes"]}  # fmt: skip
+                    self.assertEqual(owners[op_type] == "vendor", expected)
+
+    def test_OfAQuantizedModel(self):
+        path = os.path.join(ARGS.data, "models", "tiny_resnet8_int8", "model.tflite")
+        if not os.path.exists(path):
+            self.skipTest(f"no models at {ARGS.data}; set DEPUTY_TEST_DATA to a folder with models/")
+        with open(path, "rb") as file:
+            content = file.read()
+        inputs = [np.random.default_rng(2).integers(-128, 127, (1, 32, 32, 3), np.int8, endpoint=True)]
+        ours, report = self.delegated(content, inputs, self.vendor("", ", verify: never"))
+        self.assertGreater(self.nodes_of(report, "vendor"), 60)
+        self.assert_alike(ours, self.in_litert(content, inputs))
 
     def test_OfModelsInTheLayoutOfOnnx(self):
         for model in ("mnist_cntk", "ultraface_rfb_320"):
