@@ -235,12 +235,13 @@ class Adder {
     if (dims.size() == kImageRank)
       ToChannelsLast(source->integers.constant(), dims.data(), SizeOf(source->integers.dtype()), integers.data());
     const auto axis = static_cast<int64_t>(source->axis + dims.size() - value.rank());
-    Twin(made, *source, guest, std::move(integers), static_cast<int32_t>(GuestAxis(axis, dims.size())));
+    KeepIntegers(made, *source, guest, std::move(integers), static_cast<int32_t>(GuestAxis(axis, dims.size())));
     return made;
   }
 
   // The integers that the constant was made of.
-  void Twin(int32_t reals, const Dequantized& source, const Dims& dims, std::vector<char> integers, int32_t axis) {
+  void KeepIntegers(int32_t reals, const Dequantized& source, const Dims& dims, std::vector<char> integers,
+                    int32_t axis) {
     GuestTensor made;
     made.name = graph_->tensors[static_cast<size_t>(reals)].name + "/integers";
     made.dims = dims;
@@ -249,8 +250,8 @@ class Adder {
     made.scales = source.scales;
     made.zero_points = source.zero_points;
     made.axis = axis;
-    const int32_t twin = Append(std::move(made));
-    graph_->tensors[static_cast<size_t>(reals)].quantized = twin;
+    const int32_t added = Append(std::move(made));
+    graph_->tensors[static_cast<size_t>(reals)].quantized = added;
   }
 
   int32_t Append(GuestTensor tensor) {
@@ -361,8 +362,8 @@ class Adder {
     // As if the host's had channels second: outputs first for CONV_2D, last for DEPTHWISE_CONV_2D.
     const std::vector<int64_t> order = depthwise ? std::vector<int64_t>{1, kernel[0], kernel[2], kernel[3]} : kernel;
     const int32_t packed = Constant(weights, order, "/weights");
-    if (const int32_t twin = graph_->tensors[static_cast<size_t>(packed)].quantized; twin >= 0)
-      graph_->tensors[static_cast<size_t>(twin)].axis = depthwise ? 3 : 0;
+    if (const int32_t stored = graph_->tensors[static_cast<size_t>(packed)].quantized; stored >= 0)
+      graph_->tensors[static_cast<size_t>(stored)].axis = depthwise ? 3 : 0;
     std::vector<int32_t> inputs{TensorOf(x), packed, Bias(bias, kernel[0])};
     if (!depthwise)
       return Finish(kConv, Params(ConvParams{padding, stride_w, stride_h, 0, dilation_w, dilation_h, 0}),
@@ -383,7 +384,7 @@ class Adder {
     const Dequantized* source = bias.exists() ? DequantizedOf(bias) : nullptr;
     if (source == nullptr || bias.element_count() != count) return made;
     const auto* first = static_cast<const char*>(source->integers.constant());
-    Twin(made, *source, dims, {first, first + source->integers.constant_bytes()}, 0);
+    KeepIntegers(made, *source, dims, {first, first + source->integers.constant_bytes()}, 0);
     return made;
   }
 
@@ -455,7 +456,7 @@ class Adder {
         source != nullptr && SizeOf(source->integers.dtype()) == 1) {
       const auto* first = static_cast<const char*>(source->integers.constant());
       const bool first_axis = (source->axis == 0) == transposed;
-      Twin(packed, *source, dims, turned(std::vector<char>(first, first + rows * columns)), first_axis ? 0 : 1);
+      KeepIntegers(packed, *source, dims, turned(std::vector<char>(first, first + rows * columns)), first_axis ? 0 : 1);
     }
     const int32_t added = Bias(bias, dims[0]);
     return Finish(kFullyConnected, Params(FullyConnectedParams{}), {TensorOf(node_.input(0)), packed, added});
