@@ -16,8 +16,6 @@ namespace {
 
 using namespace deputy::sdk;
 
-constexpr uintptr_t kAlignment = 64;  // of the memory of tensors, on which delegates rely
-
 // The kernels of one partition, which all sessions share: the delegate has DEPUTY_DELEGATE_SERIAL.
 class Program final : public Executable {
  public:

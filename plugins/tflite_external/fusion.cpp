@@ -13,9 +13,6 @@ namespace {
 
 namespace abi = deputy::tflite_abi;
 
-constexpr int32_t kAdd = 0, kAveragePool = 1, kConcatenation = 2, kConv = 3, kDepthwiseConv = 4, kDequantize = 6,
-                  kFullyConnected = 9, kMaxPool = 17, kMul = 18, kRelu = 19, kRelu6 = 21, kReshape = 22,
-                  kQuantize = 114;
 constexpr float kScaleError = 1e-5F;  // of a bias, relative to that of its product
 
 bool HasWeights(int32_t number) { return number == kConv || number == kDepthwiseConv || number == kFullyConnected; }

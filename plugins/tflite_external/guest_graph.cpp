@@ -16,32 +16,6 @@ using namespace deputy::tflite_abi;
 constexpr size_t kImageRank = 4;
 constexpr int64_t kMostElements = std::numeric_limits<int32_t>::max();
 
-enum Number : int32_t {
-  kAdd = 0,
-  kAveragePool = 1,
-  kConcatenation = 2,
-  kConv = 3,
-  kDepthwiseConv = 4,
-  kDequantize = 6,
-  kFullyConnected = 9,
-  kLogistic = 14,
-  kMaxPool = 17,
-  kMul = 18,
-  kRelu = 19,
-  kRelu6 = 21,
-  kReshape = 22,
-  kSoftmax = 25,
-  kTanh = 28,
-  kSub = 41,
-  kDiv = 42,
-  kExp = 47,
-  kNeg = 59,
-  kSqrt = 75,
-  kLeakyRelu = 98,
-  kAbs = 101,
-  kQuantize = 114,
-};
-
 struct Unary {
   const char* type;
   int32_t number;

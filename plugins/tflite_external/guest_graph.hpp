@@ -15,6 +15,33 @@ namespace tflite_external {
 
 using Dims = std::vector<int32_t>;
 
+// In files and registrations.
+enum OperatorNumber : int32_t {
+  kAdd = 0,
+  kAveragePool = 1,
+  kConcatenation = 2,
+  kConv = 3,
+  kDepthwiseConv = 4,
+  kDequantize = 6,
+  kFullyConnected = 9,
+  kLogistic = 14,
+  kMaxPool = 17,
+  kMul = 18,
+  kRelu = 19,
+  kRelu6 = 21,
+  kReshape = 22,
+  kSoftmax = 25,
+  kTanh = 28,
+  kSub = 41,
+  kDiv = 42,
+  kExp = 47,
+  kNeg = 59,
+  kSqrt = 75,
+  kLeakyRelu = 98,
+  kAbs = 101,
+  kQuantize = 114,
+};
+
 struct GuestTensor {
   std::string name;
   Dims dims;

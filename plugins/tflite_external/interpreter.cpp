@@ -13,7 +13,6 @@ namespace {
 
 using namespace deputy::sdk;
 
-constexpr size_t kAlignment = 64;
 constexpr size_t kMostTensors = 1 << 20;
 constexpr size_t kMostBytes = size_t{1} << 40;
 

@@ -16,6 +16,9 @@ namespace tflite_external {
 
 namespace abi = deputy::tflite_abi;
 
+// Of the memory of tensors, on which delegates rely.
+inline constexpr size_t kAlignment = 64;
+
 // A list that is allocated by malloc, which a delegate may free.
 struct FreeList {
   void operator()(abi::IntArray* list) const;
