@@ -204,7 +204,7 @@ class Adder {
     const int32_t made = AppendConstant(suffix.empty() ? "/" + std::string(value.name()) : suffix, guest, reals);
     const Dequantized* source = DequantizedOf(value);
     if (source == nullptr) return made;
-    std::vector<char> integers(value.element_count() * SizeOf(source->integers.dtype()));
+    std::vector<char> integers(source->integers.constant_bytes());
     std::copy_n(static_cast<const char*>(source->integers.constant()), integers.size(), integers.data());
     if (dims.size() == kImageRank)
       ToChannelsLast(source->integers.constant(), dims.data(), SizeOf(source->integers.dtype()), integers.data());
