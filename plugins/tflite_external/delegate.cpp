@@ -80,7 +80,8 @@ class TfliteExternal final : public PartitionDelegate {
 
   static OptionSchema Options() {
     return OptionSchema()
-        .String("library", "", "the library with tflite_plugin_create_delegate: a path, or a name beside this plugin")
+        .String("library", "libtflite_delegate.so",
+                "the library with tflite_plugin_create_delegate: a path, or a name beside this plugin")
         .String("options", "", "options of the library's delegate, 'key=value;key=value', passed to it unchanged");
   }
 

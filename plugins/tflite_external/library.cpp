@@ -45,11 +45,12 @@ std::string PathOf(const std::string& library) {
 Result<std::unique_ptr<ForeignDelegate>> ForeignDelegate::Open(
     const std::string& library, const std::vector<std::pair<std::string, std::string>>& options) {
   if (library.empty())
-    return Status(Code::kInvalidArgument, "the option 'library' is not set: it names the library with the delegate");
+    return Status(Code::kInvalidArgument, "the option 'library' is empty: it names the library with the delegate");
   void* handle = dlopen(PathOf(library).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* reason = dlerror();
-    return Status(Code::kNotFound, std::string("cannot be loaded: ") + (reason == nullptr ? library : reason));
+    return Status(Code::kNotFound, std::string("the library of the option 'library' cannot be loaded: ") +
+                                       (reason == nullptr ? library : reason));
   }
   const auto create = reinterpret_cast<Create>(dlsym(handle, "tflite_plugin_create_delegate"));
   const auto destroy = reinterpret_cast<Destroy>(dlsym(handle, "tflite_plugin_destroy_delegate"));

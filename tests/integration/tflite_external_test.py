@@ -238,7 +238,8 @@ class Options(ExternalTest):
                            f"plugins: {{paths: [{self.scratch}/plugins]}}")
 
     def test_ALibraryIsRequired(self):
-        self.assertIn("the option 'library' is not set", self.refusal(self.with_options("")))
+        self.assertIn("the option 'library' is empty", self.refusal(self.with_options("library: ''")))
+        self.assertIn("libtflite_delegate.so: cannot open", self.refusal(self.with_options("")))
 
     def test_ALibraryThatIsMissingOrNoDelegate(self):
         self.assertIn("libnone.so", self.refusal(self.with_options("library: libnone.so")))
