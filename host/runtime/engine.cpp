@@ -286,7 +286,8 @@ class EngineBuilder {
     KeepPlaces(entry, check.provider->path);
     hosted.limits = entry.limits;
     RunHandling handling = entry.handling;
-    if (entry.verifies_unlisted && !check.provider->path.empty() && !check.provider->is_covered()) handling.first_run = true;
+    if (entry.verifies_unlisted && !check.provider->path.empty() && !check.provider->is_covered())
+      handling.first_run = true;
     if (request.check) handling.falls_back = handling.replaces_wrong = false;
     hosted.health = std::make_shared<DelegateHealth>(handling);
     hosted.tolerances = entry.tolerance;

@@ -66,7 +66,7 @@ std::vector<Function> CopyOf(const void* table, size_t known) {
 
 Status* Failure(const char* message) { return TheForwarded().runtime->functions().CreateStatus(kFail, message); }
 
-// Functions that stand in the tables.
+// Functions of the tables.
 
 Status* AddNodesToFuse(EpGraphSupportInfo* info, const Node* const* nodes, size_t count,
                        const NodeFusionOptions* options) {
