@@ -1,0 +1,159 @@
+#include "provider.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ort_ep {
+namespace {
+
+using deputy::Model;
+using deputy::Result;
+using deputy::Status;
+using deputy::StatusCode;
+using ort::EpSlot;
+using ort::Slot;
+
+constexpr int32_t kChannelsFirst = 0;  // OrtEpDataLayout_NCHW
+constexpr int kAsIs = 0;               // of ShouldConvertDataLayoutForOp: 0 no, 1 yes, negative: as the host would
+
+Result<std::vector<std::string>> NamesAt(const Runtime& runtime, Slot count, Slot fill, const ort::Node* node) {
+  size_t size = 0;
+  DEPUTY_RETURN_IF_ERROR(runtime.Try(count, node, &size));
+  std::vector<const ort::ValueInfo*> values(size, nullptr);
+  if (size != 0) DEPUTY_RETURN_IF_ERROR(runtime.Try(fill, node, values.data(), size));
+  std::vector<std::string> names;
+  for (const ort::ValueInfo* value : values) {
+    names.emplace_back();
+    if (value == nullptr) continue;
+    DEPUTY_ASSIGN_OR_RETURN(names.back(), NameOf(runtime, value));
+  }
+  return names;
+}
+
+}  // namespace
+
+struct Provider::ComputeInfo final : ort::NodeComputeInfo {
+  ComputeInfo(const Runtime& with, std::shared_ptr<FusedModel> of) : runtime(with), model(std::move(of)) {
+    version = kStatedVersion;
+    CreateState = [](NodeComputeInfo* info, ort::NodeComputeContext*, void** state) -> ort::Status* {
+      *state = static_cast<ComputeInfo*>(info)->model.get();
+      return nullptr;
+    };
+    Compute = [](NodeComputeInfo* info, void* state, ort::KernelContext* context) -> ort::Status* {
+      const Runtime& its = static_cast<ComputeInfo*>(info)->runtime;
+      return its.Guard([&] { return static_cast<FusedModel*>(state)->Run(its, context); });
+    };
+    ReleaseState = [](NodeComputeInfo*, void*) {};
+  }
+
+  const Runtime runtime;
+  const std::shared_ptr<FusedModel> model;
+};
+
+Provider::Provider(const Runtime& runtime, Settings settings, Deputy deputy)
+    : ort::Ep{}, runtime_(runtime), planner_(std::move(deputy)) {
+  report_.host_version = runtime.host_version();
+  report_.settings = std::move(settings);
+  version = kStatedVersion;
+  GetName = [](const Ep*) { return kProviderName; };
+  GetCapability = [](Ep* ep, const ort::Graph* graph, ort::EpGraphSupportInfo* support) {
+    auto* self = static_cast<Provider*>(ep);
+    return self->runtime_.Guard([&] { return self->Claim(graph, support); });
+  };
+  // `ep_context_nodes` are for models with compiled parts, which Deputy keeps in its own store.
+  Compile = [](Ep* ep, const ort::Graph** graphs, const ort::Node** fused, size_t count, ort::NodeComputeInfo** infos,
+               ort::Node**) {
+    auto* self = static_cast<Provider*>(ep);
+    return self->runtime_.Guard([&] { return self->CompileAll(graphs, fused, count, infos); });
+  };
+  ReleaseNodeComputeInfos = [](Ep*, ort::NodeComputeInfo** infos, size_t count) {
+    for (size_t i = 0; i < count; ++i) delete static_cast<ComputeInfo*>(infos[i]);
+  };
+  GetPreferredDataLayout = [](Ep*, int32_t* layout) -> ort::Status* {
+    *layout = kChannelsFirst;
+    return nullptr;
+  };
+  ShouldConvertDataLayoutForOp = [](Ep*, const char*, const char*, int32_t, int* convert) -> ort::Status* {
+    *convert = kAsIs;
+    return nullptr;
+  };
+}
+
+Result<std::unique_ptr<Provider>> Provider::Make(const Runtime& runtime, Settings settings) {
+  DEPUTY_ASSIGN_OR_RETURN(Deputy deputy, OpenDeputy(settings));
+  return std::unique_ptr<Provider>(new Provider(runtime, std::move(settings), std::move(deputy)));
+}
+
+Provider::~Provider() {
+  if (report_.settings.report.empty()) return;
+  ort::Status* failed = runtime_.Guard(
+      [this] { return WriteFile(report_.settings.report, ReportText(report_, planner_.deputy().context)); });
+  if (const Status status = runtime_.Taken(failed); !status.ok()) runtime_.Log(ort::kError, status.message());
+}
+
+// A failure here is logged by ONNX Runtime, and the session goes on without this provider: the log is told why.
+Status Provider::Claim(const ort::Graph* handle, ort::EpGraphSupportInfo* support) {
+  const std::lock_guard lock(mutex_);
+  if (planner_.deputy().has_cpu) {
+    // A subgraph belongs to its node, which is claimed with it.
+    const ort::Node* parent = nullptr;
+    DEPUTY_RETURN_IF_ERROR(runtime_.Try(Slot::Graph_GetParentNode, handle, &parent));
+    if (parent != nullptr) return {};
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const Graph graph, ReadGraph(runtime_, handle));
+  DEPUTY_ASSIGN_OR_RETURN(Claims claims, planner_.Claim(graph));
+  for (const std::vector<size_t>& subset : claims.subsets) {
+    std::vector<const ort::Node*> nodes;
+    for (const size_t node : subset) nodes.push_back(graph.nodes[node].handle);
+    // Constants are in Deputy's model, so that ONNX Runtime need not keep them.
+    const ort::NodeFusionOptions options{kStatedVersion, true};
+    DEPUTY_RETURN_IF_ERROR(runtime_.Try(EpSlot::EpGraphSupportInfo_AddNodesToFuse, support,
+                                        static_cast<const ort::Node* const*>(nodes.data()), nodes.size(), &options));
+  }
+  LogClaims(graph, claims);
+  std::move(claims.left.begin(), claims.left.end(), std::back_inserter(report_.left));
+  return {};
+}
+
+void Provider::LogClaims(const Graph& graph, const Claims& claims) const {
+  const size_t taken = graph.nodes.size() - claims.left.size();
+  std::string text = std::to_string(taken) + " of " + std::to_string(graph.nodes.size()) + " nodes";
+  if (!claims.subsets.empty()) text += " as " + std::to_string(claims.subsets.size());
+  for (const LeftNode& node : claims.left)
+    runtime_.Log(ort::kInfo, "node '" + node.name + "' (" + node.op_type + ") is left: " + node.reason);
+  if (taken == 0 && !claims.left.empty())
+    runtime_.Log(ort::kWarning, text + "; '" + claims.left[0].name + "': " + claims.left[0].reason);
+  else
+    runtime_.Log(ort::kInfo, text);
+}
+
+Result<std::shared_ptr<FusedModel>> Provider::CompileOne(const ort::Graph* handle, const ort::Node* fused) {
+  const char* name = nullptr;
+  DEPUTY_RETURN_IF_ERROR(runtime_.Try(Slot::Node_GetName, fused, &name));
+  DEPUTY_ASSIGN_OR_RETURN(const Graph graph, ReadGraph(runtime_, handle));
+  DEPUTY_ASSIGN_OR_RETURN(Model model, planner_.ModelOf(graph));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<std::string> inputs,
+                          NamesAt(runtime_, Slot::Node_GetNumInputs, Slot::Node_GetInputs, fused));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<std::string> outputs,
+                          NamesAt(runtime_, Slot::Node_GetNumOutputs, Slot::Node_GetOutputs, fused));
+  DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<FusedModel> made,
+                          FusedModel::Make(name == nullptr ? "" : name, graph.nodes.size(), std::move(model), inputs,
+                                           outputs));
+  return std::shared_ptr<FusedModel>(std::move(made));
+}
+
+Status Provider::CompileAll(const ort::Graph** graphs, const ort::Node** fused, size_t count,
+                            ort::NodeComputeInfo** infos) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::unique_ptr<ComputeInfo>> made;
+  for (size_t i = 0; i < count; ++i) {
+    DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<FusedModel> model, CompileOne(graphs[i], fused[i]));
+    report_.models.push_back(model);
+    made.push_back(std::make_unique<ComputeInfo>(runtime_, std::move(model)));
+  }
+  for (size_t i = 0; i < count; ++i) infos[i] = made[i].release();
+  planner_.Clear();
+  return {};
+}
+
+}  // namespace ort_ep

@@ -1,0 +1,100 @@
+#include "settings.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "deputy/printable.hpp"
+
+namespace ort_ep {
+namespace {
+
+using deputy::Context;
+using deputy::DeviceInfo;
+using deputy::Result;
+using deputy::Status;
+using deputy::StatusCode;
+
+// "did you mean 'report'?", or all names.
+std::string AdviceFor(const std::string& name, const std::vector<std::string>& known, const std::string& what) {
+  const std::string nearest = deputy::DidYouMean(name, known);  // "; did you mean ...", or nothing
+  if (!nearest.empty()) return nearest.substr(2);
+  std::string list;
+  for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
+  return list.empty() ? "there are no " + what : "the " + what + " are " + list;
+}
+
+// Whether a node that no delegate takes is an error by the configuration, which has the key at the beginning of a line.
+bool RefusesCpu(const Context& context) {
+  const std::string text = context.ShowConfig(), key = "fallback: none";
+  const size_t found = text.find("\n" + key);
+  return text.rfind(key, 0) == 0 || found != std::string::npos;
+}
+
+// The reason why each delegate that was asked for cannot be used, if one cannot.
+Status CheckOpened(const Context& context, const std::vector<std::string>& wanted) {
+  Result<deputy::DelegateListing> listing = context.ListDelegates();
+  if (!listing.ok()) return std::move(listing).status();
+  for (const auto& [name, reason] : listing->absent)
+    if (std::find(wanted.begin(), wanted.end(), name) != wanted.end())
+      return Status(StatusCode::kUnavailable, "delegate '" + name + "' cannot be used: " + reason)
+          .Advise("'deputy doctor' checks the configuration; the device of the whole configuration goes without it");
+  return {};
+}
+
+}  // namespace
+
+Result<Settings> ReadSettings(const TextPairs& entries, std::vector<std::string> delegates) {
+  Settings settings;
+  settings.delegates = std::move(delegates);
+  for (const auto& [key, value] : entries) {
+    if (key.rfind(kOptionPrefix, 0) != 0) continue;
+    const std::string option = key.substr(std::strlen(kOptionPrefix));
+    if (option == "config")
+      settings.config = value;
+    else if (option == "report")
+      settings.report = value;
+    else
+      return Status(StatusCode::kInvalidArgument,
+                    std::string(kProviderName) + " has no option '" + option + "'")
+          .Advise(AdviceFor(option, {"config", "report"}, "options"));
+  }
+  return settings;
+}
+
+Result<Context> OpenContext(const Settings& settings, const std::vector<std::string>& changes) {
+  if (!settings.config.empty()) return Context::FromYaml(settings.config, changes);
+  return Context::FromLayers({{}, changes});
+}
+
+Result<Deputy> OpenDeputy(const Settings& settings) {
+  DEPUTY_ASSIGN_OR_RETURN(Context whole, OpenContext(settings));
+  if (settings.delegates.empty()) {
+    DEPUTY_RETURN_IF_ERROR(whole.Load());
+    if (!RefusesCpu(whole)) return Deputy{whole, {}, true};
+    DEPUTY_ASSIGN_OR_RETURN(Context placing, OpenContext(settings, {"fallback=cpu"}));
+    DEPUTY_RETURN_IF_ERROR(placing.Load());
+    return Deputy{whole, placing, false};
+  }
+  // The order decides: a measurement would give nodes to the CPU, and those are ONNX Runtime's.
+  std::vector<std::string> changes = {"placement.policy=priority"}, known;
+  for (const DeviceInfo& entry : whole.ConfiguredDelegates()) {
+    known.push_back(entry.name);
+    if (std::find(settings.delegates.begin(), settings.delegates.end(), entry.name) == settings.delegates.end())
+      changes.push_back("delegates." + entry.name + ".enabled=false");
+  }
+  for (const std::string& wanted : settings.delegates)
+    if (std::find(known.begin(), known.end(), wanted) == known.end())
+      return Status(StatusCode::kNotFound, "the configuration has no delegate '" + wanted + "'")
+          .At(settings.config)
+          .Advise(AdviceFor(wanted, known, "delegates"));
+  DEPUTY_ASSIGN_OR_RETURN(Context chosen, OpenContext(settings, changes));
+  DEPUTY_RETURN_IF_ERROR(chosen.Load());
+  DEPUTY_RETURN_IF_ERROR(CheckOpened(chosen, settings.delegates));
+  if (!RefusesCpu(chosen)) return Deputy{chosen, {}, false};
+  changes.push_back("fallback=cpu");
+  DEPUTY_ASSIGN_OR_RETURN(Context placing, OpenContext(settings, changes));
+  DEPUTY_RETURN_IF_ERROR(placing.Load());
+  return Deputy{chosen, placing, false};
+}
+
+}  // namespace ort_ep
