@@ -1,5 +1,6 @@
 // The library's two functions: Deputy's devices, and a provider for each session that asks for some of them.
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -140,7 +141,7 @@ class Factory final : public ort::EpFactory {
     });
     DEPUTY_ASSIGN_OR_RETURN(Settings settings, ReadSettings(TextsOf(runtime_, entries), std::move(delegates)));
     DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Provider> provider,
-                            Provider::Make(runtime_.WithLogger(logger), std::move(settings)));
+                            Provider::Make(runtime_, logger, std::move(settings)));
     *ep = provider.release();
     return {};
   }

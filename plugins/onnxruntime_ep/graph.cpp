@@ -82,6 +82,11 @@ class Reader {
     for (const ort::Node* node : nodes) DEPUTY_RETURN_IF_ERROR(ReadNode(node));
     DEPUTY_RETURN_IF_ERROR(ReadList(Slot::Graph_GetNumOutputs, Slot::Graph_GetOutputs, graph_.outputs));
     for (const size_t output : graph_.outputs) graph_.values[output].is_graph_output = true;
+    const ort::Node* parent = nullptr;
+    DEPUTY_RETURN_IF_ERROR(runtime_.Try(Slot::Graph_GetParentNode, handle_, &parent));
+    graph_.is_subgraph = parent != nullptr;
+    if (runtime_.host_minor() == 23)  // which does not show the parents
+      graph_.is_subgraph = has_outer_values_ || graph_.inputs.empty();
     std::erase_if(graph_.inputs, [this](size_t input) { return graph_.values[input].is_constant; });
     return std::move(graph_);
   }
@@ -135,6 +140,9 @@ class Reader {
         value.symbols = std::move(tensor.symbols);
       }
     }
+    bool is_outer = false;
+    DEPUTY_RETURN_IF_ERROR(runtime_.Try(Slot::ValueInfo_IsFromOuterScope, handle, &is_outer));
+    has_outer_values_ = has_outer_values_ || is_outer;
     DEPUTY_RETURN_IF_ERROR(runtime_.Try(Slot::ValueInfo_IsConstantInitializer, handle, &value.is_constant));
     if (value.is_constant) DEPUTY_RETURN_IF_ERROR(ReadConstant(handle, value));
     graph_.values.push_back(std::move(value));
@@ -176,8 +184,7 @@ class Reader {
     DEPUTY_RETURN_IF_ERROR(ReadValues(Slot::Node_GetNumOutputs, Slot::Node_GetOutputs, handle, node.outputs));
     DEPUTY_RETURN_IF_ERROR(
         ReadValues(Slot::Node_GetNumImplicitInputs, Slot::Node_GetImplicitInputs, handle, node.captured));
-    DEPUTY_ASSIGN_OR_RETURN(const std::string provider, TextOf(runtime_, Slot::Node_GetEpName, handle));
-    node.is_taken = !provider.empty();
+    DEPUTY_ASSIGN_OR_RETURN(node.provider, TextOf(runtime_, Slot::Node_GetEpName, handle));
     // Reports name nodes: by the model's name, or by the operator and the value that the node makes.
     if (node.name.empty() || !names_.insert(node.name).second) {
       const size_t first = node.outputs.empty() ? kNone : node.outputs[0];
@@ -298,6 +305,7 @@ class Reader {
   Graph graph_;
   std::map<std::string, size_t> by_name_;
   std::set<std::string> names_;
+  bool has_outer_values_ = false;
 };
 
 }  // namespace

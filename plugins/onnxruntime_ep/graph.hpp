@@ -56,13 +56,14 @@ struct Node {
   std::vector<size_t> captured;         // outer values that its subgraphs read
   std::vector<Attribute> attributes;
   std::vector<std::pair<std::string, std::shared_ptr<const Graph>>> subgraphs;  // by attribute
-  bool is_taken = false;  // by another provider, or fused before
+  std::string provider;  // to which it is assigned already, if it is
 };
 
 inline constexpr size_t kNone = SIZE_MAX;
 
 struct Graph {
   std::string name;
+  bool is_subgraph = false;  // of a node; a guess in version 23
   int64_t ir_version = 0;
   std::vector<std::pair<std::string, int64_t>> opsets;
   std::vector<Value> values;

@@ -26,25 +26,30 @@ bool IsTensorOfNumbers(const Value& value) {
   return value.is_tensor && value.dtype != DType::kUndefined && deputy::BitsOf(value.dtype) != 0;
 }
 
-bool HasTakenNode(const Graph& graph) {
+bool HasAssignedNode(const Graph& graph) {
   for (const Node& node : graph.nodes) {
-    if (node.is_taken) return true;
+    if (!node.provider.empty()) return true;
     for (const auto& [name, subgraph] : node.subgraphs)
-      if (HasTakenNode(*subgraph)) return true;
+      if (HasAssignedNode(*subgraph)) return true;
   }
   return false;
 }
 
 // Empty: Deputy may have it.
 std::string ObstacleOf(const Graph& graph, const Node& node, bool has_cpu) {
-  if (node.is_taken) return "another provider has it";
+  if (!node.provider.empty()) return node.provider + " has it";
   if (!node.subgraphs.empty() && !has_cpu) return "its subgraphs are placed by themselves";
   for (const auto& [name, subgraph] : node.subgraphs)
-    if (HasTakenNode(*subgraph)) return "another provider has a node of its subgraph";
+    if (HasAssignedNode(*subgraph)) return "a node of its subgraph is assigned already";
   for (const std::vector<size_t>* list : {&node.inputs, &node.captured, &node.outputs})
-    for (const size_t value : *list)
-      if (value != kNone && !IsTensorOfNumbers(graph.values[value]))
-        return "'" + graph.values[value].name + "' is not a tensor of numbers";
+    for (const size_t index : *list) {
+      if (index == kNone) continue;
+      const Value& value = graph.values[index];
+      if (!IsTensorOfNumbers(value)) return "'" + value.name + "' is not a tensor of numbers";
+      // No delegate could be asked about a subset with such an input.
+      if (!has_cpu && !value.has_shape && list != &node.outputs)
+        return "the rank of '" + value.name + "' is not known before the run";
+    }
   return {};
 }
 
@@ -219,7 +224,7 @@ Result<Claims> Planner::Claim(const Graph& graph) {
     claims.subsets = Buildable(search, false);
   }
   for (size_t i = 0; i < graph.nodes.size(); ++i)
-    if (!search.is_taken[i])
+    if (!search.is_taken[i] && graph.nodes[i].provider != kProviderName)
       claims.left.push_back({graph.nodes[i].name, graph.nodes[i].op_type, search.reasons[i]});
   return claims;
 }

@@ -14,6 +14,8 @@ using ort::EpSlot;
 using ort::Slot;
 
 constexpr int32_t kChannelsFirst = 0;  // OrtEpDataLayout_NCHW
+// Older ones give fused nodes of different graphs of a model the same name, and refuse the second.
+constexpr uint32_t kFirstWithSubgraphs = 26;
 constexpr int kAsIs = 0;               // of ShouldConvertDataLayoutForOp: 0 no, 1 yes, negative: as the host would
 
 Result<std::vector<std::string>> NamesAt(const Runtime& runtime, Slot count, Slot fill, const ort::Node* node) {
@@ -50,9 +52,12 @@ struct Provider::ComputeInfo final : ort::NodeComputeInfo {
   const std::shared_ptr<FusedModel> model;
 };
 
-Provider::Provider(const Runtime& runtime, Settings settings, Deputy deputy)
-    : ort::Ep{}, runtime_(runtime), planner_(std::move(deputy)) {
-  report_.host_version = runtime.host_version();
+Provider::Provider(const Runtime& environment, const ort::Logger* session_logger, Settings settings, Deputy deputy)
+    : ort::Ep{},
+      environment_(environment),
+      runtime_(environment.WithLogger(session_logger)),
+      planner_(std::move(deputy)) {
+  report_.host_version = environment.host_version();
   report_.settings = std::move(settings);
   version = kStatedVersion;
   GetName = [](const Ep*) { return kProviderName; };
@@ -79,28 +84,28 @@ Provider::Provider(const Runtime& runtime, Settings settings, Deputy deputy)
   };
 }
 
-Result<std::unique_ptr<Provider>> Provider::Make(const Runtime& runtime, Settings settings) {
+Result<std::unique_ptr<Provider>> Provider::Make(const Runtime& environment, const ort::Logger* session_logger,
+                                                 Settings settings) {
   DEPUTY_ASSIGN_OR_RETURN(Deputy deputy, OpenDeputy(settings));
-  return std::unique_ptr<Provider>(new Provider(runtime, std::move(settings), std::move(deputy)));
+  return std::unique_ptr<Provider>(
+      new Provider(environment, session_logger, std::move(settings), std::move(deputy)));
 }
 
 Provider::~Provider() {
   if (report_.settings.report.empty()) return;
-  ort::Status* failed = runtime_.Guard(
+  ort::Status* failed = environment_.Guard(
       [this] { return WriteFile(report_.settings.report, ReportText(report_, planner_.deputy().context)); });
-  if (const Status status = runtime_.Taken(failed); !status.ok()) runtime_.Log(ort::kError, status.message());
+  if (const Status status = environment_.Taken(failed); !status.ok()) environment_.Log(ort::kError, status.message());
 }
 
 // A failure here is logged by ONNX Runtime, and the session goes on without this provider: the log is told why.
 Status Provider::Claim(const ort::Graph* handle, ort::EpGraphSupportInfo* support) {
   const std::lock_guard lock(mutex_);
-  if (planner_.deputy().has_cpu) {
-    // A subgraph belongs to its node, which is claimed with it.
-    const ort::Node* parent = nullptr;
-    DEPUTY_RETURN_IF_ERROR(runtime_.Try(Slot::Graph_GetParentNode, handle, &parent));
-    if (parent != nullptr) return {};
-  }
   DEPUTY_ASSIGN_OR_RETURN(const Graph graph, ReadGraph(runtime_, handle));
+  const bool takes_one_graph = runtime_.host_minor() < kFirstWithSubgraphs;
+  // With the CPU, a subgraph belongs to its node, which is claimed with it.
+  if (graph.is_subgraph && (planner_.deputy().has_cpu || takes_one_graph)) return {};
+  if (takes_one_graph && has_claimed_) return {};
   DEPUTY_ASSIGN_OR_RETURN(Claims claims, planner_.Claim(graph));
   for (const std::vector<size_t>& subset : claims.subsets) {
     std::vector<const ort::Node*> nodes;
@@ -110,8 +115,17 @@ Status Provider::Claim(const ort::Graph* handle, ort::EpGraphSupportInfo* suppor
     DEPUTY_RETURN_IF_ERROR(runtime_.Try(EpSlot::EpGraphSupportInfo_AddNodesToFuse, support,
                                         static_cast<const ort::Node* const*>(nodes.data()), nodes.size(), &options));
   }
+  has_claimed_ = has_claimed_ || !claims.subsets.empty();
   LogClaims(graph, claims);
-  std::move(claims.left.begin(), claims.left.end(), std::back_inserter(report_.left));
+  // Where it rewrites the graph between, ONNX Runtime asks again.
+  for (LeftNode& node : claims.left) {
+    const auto same = [&](const LeftNode& other) { return other.name == node.name && other.op_type == node.op_type; };
+    const auto known = std::find_if(report_.left.begin(), report_.left.end(), same);
+    if (known == report_.left.end())
+      report_.left.push_back(std::move(node));
+    else
+      *known = std::move(node);
+  }
   return {};
 }
 

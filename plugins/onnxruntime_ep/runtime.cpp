@@ -35,7 +35,8 @@ Result<Runtime> Runtime::Open(const ort::ApiBase* base, const ort::Logger* logge
   Runtime runtime;
   const char* version = base->GetVersionString();
   runtime.host_version_ = version == nullptr ? "of an unknown version" : version;
-  runtime.version_ = std::min(MinorOf(version), kNewestApi);
+  runtime.host_minor_ = MinorOf(version);
+  runtime.version_ = std::min(runtime.host_minor_, kNewestApi);
   runtime.logger_ = logger;
   if (runtime.version_ >= kOldestApi) runtime.api_ = base->GetApi(runtime.version_);
   if (runtime.api_ == nullptr)

@@ -25,7 +25,8 @@ class Runtime {
 
   uint32_t version() const { return version_; }
   const std::string& host_version() const { return host_version_; }
-  const ort::Logger* logger() const { return logger_; }
+  // Of 1.32.0: 32.
+  uint32_t host_minor() const { return host_minor_; }
   Runtime WithLogger(const ort::Logger* logger) const {
     Runtime other = *this;
     if (logger != nullptr) other.logger_ = logger;
@@ -77,7 +78,7 @@ class Runtime {
   const ort::Api* api_ = nullptr;
   const ort::EpApi* ep_api_ = nullptr;
   const ort::Logger* logger_ = nullptr;
-  uint32_t version_ = 0;
+  uint32_t version_ = 0, host_minor_ = 0;
   std::string host_version_;
 };
 

@@ -1,0 +1,499 @@
+#!/usr/bin/env python3
+"""Deputy as an execution provider in ONNX Runtime, as Python's users load it: libdeputy_ort_ep.so. Exits 77, with the
+reason, where onnxruntime or the models are missing.
+
+  onnxruntime_ep_test.py --library SO --plugins DIR --fixtures DIR --data DIR [--host PROGRAM] [unittest's arguments]
+"""
+
+import argparse
+import ctypes
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime as ort
+    from onnx import TensorProto, helper, numpy_helper
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+ARGS = None
+NAME = "DeputyExecutionProvider"
+DELEGATES = "  - {name: npu0, delegate: sim_npu}\n  - {name: onednn}\n"
+NPU = "  - {name: npu0, delegate: sim_npu}\n"
+# Beside the CPU, of an output's largest magnitude: factors of the NPU's products are fp16.
+EXACT, HALF = 1e-5, 1e-2
+MODELS = {"aecmos_16k": EXACT, "dnsmos_p808": EXACT, "magika_fast_v2_1": EXACT, "mnist_cntk": EXACT,
+          "policy_go1": EXACT, "ppocr_det_v2_ch": EXACT, "silero_vad_16k_op15": EXACT, "squeezenet_fp16": HALF,
+          "t5_random_encoder": EXACT, "ultraface_rfb_320": EXACT, "vittrack": EXACT}
+ON_NPU = ["aecmos_16k", "dnsmos_p808", "mnist_cntk", "policy_go1", "squeezenet_fp16", "ultraface_rfb_320", "vittrack"]
+ON_ONEDNN = ["aecmos_16k", "dnsmos_p808", "mnist_cntk", "policy_go1", "ppocr_det_v2_ch", "silero_vad_16k_op15",
+             "squeezenet_fp16", "t5_random_encoder", "ultraface_rfb_320", "vittrack"]
+
+
+def read_tensor(path):
+    tensor = TensorProto()
+    tensor.ParseFromString(Path(path).read_bytes())
+    return numpy_helper.to_array(tensor)
+
+
+def tensor(name, shape, dtype=TensorProto.FLOAT):
+    return helper.make_tensor_value_info(name, dtype, shape)
+
+
+def model(nodes, inputs, outputs, constants=(), version=17, domains=()):
+    graph = helper.make_graph(nodes, "test", inputs, outputs, list(constants))
+    opsets = [helper.make_opsetid("", version), *(helper.make_opsetid(domain, 1) for domain in domains)]
+    made = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    onnx.checker.check_model(made)
+    return made.SerializeToString()
+
+
+class Host(unittest.TestCase):
+    """Registers the library with a configuration whose devices the test then uses."""
+
+    delegates = DELEGATES
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = Path(scratch.name)
+        self.report_path = self.scratch / "report.json"
+        self.log = "error"
+        self.register(self.config())
+
+    def config(self, delegates=None, keys="", plugins=None, name="c.yaml"):
+        path = self.scratch / name
+        path.write_text(f"version: 1\nplugins: {{paths: [{plugins or ARGS.plugins}]}}\ncache: {{dir: 'off'}}\n"
+                        f"log: {{level: error}}\ndelegates:\n{delegates or self.delegates}{keys}")
+        return str(path)
+
+    def register(self, config):
+        os.environ["DEPUTY_CONFIG"] = config
+        os.environ["DEPUTY_SYSTEM_CONFIG"] = ""
+        ort.set_default_logger_severity(3)
+        ort.register_execution_provider_library("deputy", ARGS.library)
+        self.addCleanup(ort.unregister_execution_provider_library, "deputy")
+
+    def device(self, delegate=None):
+        found = [device for device in ort.get_ep_devices()
+                 if device.ep_name == NAME and device.ep_metadata.get("delegate") == delegate]
+        self.assertEqual(len(found), 1, delegate)
+        return found[0]
+
+    def session(self, source, delegate=None, options=(), config=()):
+        made = ort.SessionOptions()
+        made.log_severity_level = 3
+        for key, value in config:
+            made.add_session_config_entry(key, value)
+        made.add_provider_for_devices([self.device(delegate)], {"report": str(self.report_path), **dict(options)})
+        return ort.InferenceSession(source, made)
+
+    def report(self):
+        """After the last reference to the session is gone."""
+        return json.loads(self.report_path.read_text())
+
+    def fused(self):
+        return sum(graph["nodes"] for graph in self.report()["graphs"])
+
+    def assert_near(self, got, expected, tolerance):
+        self.assertEqual(got.shape, expected.shape)
+        got, expected = got.astype("float64"), expected.astype("float64")
+        largest = np.abs(expected).max() if expected.size else 0
+        np.testing.assert_allclose(got, expected, rtol=1e-3, atol=max(tolerance * largest, 1e-6))
+
+
+class RealModels(Host):
+    def setUp(self):
+        if not Path(ARGS.data, "models").is_dir():
+            self.skipTest(f"no models in {ARGS.data}")
+        super().setUp()
+
+    def check(self, name, delegate, tolerance):
+        folder = Path(ARGS.data, "models", name)
+        session = self.session(str(folder / "model.onnx"), delegate)
+        sets = sorted(glob.glob(f"{folder}/test_data_set_*"))
+        self.assertTrue(sets)
+        for data in sets:
+            inputs = {}
+            for i, info in enumerate(session.get_inputs()):
+                value = read_tensor(f"{data}/input_{i}.pb")
+                inputs[info.name] = value.astype("float16") if info.type == "tensor(float16)" else value
+            for i, output in enumerate(session.run(None, inputs)):
+                self.assert_near(output, read_tensor(f"{data}/output_{i}.pb"), tolerance)
+        del session, info
+        report = self.report()
+        self.assertFalse(report["health"]["degraded"])
+        return report
+
+    def nodes_of(self, report, delegate):
+        return sum(entry["nodes"] for graph in report["graphs"] for entry in graph["placement"]["delegates"]
+                   if entry["name"] == delegate)
+
+    def test_SimNpuRunsItsNodesAndOnnxRuntimeTheRest(self):
+        for name in ON_NPU:
+            with self.subTest(model=name):
+                report = self.check(name, "npu0", HALF)
+                self.assertGreater(self.nodes_of(report, "npu0"), 0)
+                self.assertEqual(self.nodes_of(report, "cpu"), 0)
+                self.assertTrue(all(graph["runs"] > 0 for graph in report["graphs"]))
+                for node in report["left_to_onnxruntime"]:
+                    self.assertTrue(node["reason"], node)
+
+    def test_OneDnnRunsItsNodesAndOnnxRuntimeTheRest(self):
+        for name in ON_ONEDNN:
+            with self.subTest(model=name):
+                report = self.check(name, "onednn", MODELS[name])
+                self.assertGreater(self.nodes_of(report, "onednn"), 0)
+
+    def test_TheWholeConfigurationRunsAllNodes(self):
+        for name in MODELS:
+            with self.subTest(model=name):
+                report = self.check(name, None, HALF)
+                self.assertEqual(report["left_to_onnxruntime"], [])
+                self.assertEqual(len(report["graphs"]), 1)
+
+
+class Devices(Host):
+    def test_EachDelegateIsADeviceAndOneIsForTheWholeConfiguration(self):
+        devices = [device for device in ort.get_ep_devices() if device.ep_name == NAME]
+        self.assertEqual([device.ep_metadata.get("delegate") for device in devices], [None, "npu0", "onednn"])
+        self.assertEqual([device.ep_metadata["scope"] for device in devices],
+                         ["configuration", "delegate", "delegate"])
+        self.assertEqual(devices[1].ep_metadata["delegate_id"], "sim_npu")
+        self.assertEqual(devices[0].device.type, ort.OrtHardwareDeviceType.CPU)
+
+    def test_AnUnknownOptionIsRefusedWithTheNearest(self):
+        with self.assertRaisesRegex(Exception, "no option 'reprt'; did you mean 'report'"):
+            self.session(model([helper.make_node("Relu", ["x"], ["y"])], [tensor("x", [4])], [tensor("y", [4])]),
+                         options={"reprt": "x"})
+
+    def test_TheOptionConfigReplacesTheConfiguration(self):
+        other = self.config("  - {name: other, delegate: onednn}\n", name="other.yaml")
+        relu = model([helper.make_node("Relu", ["x"], ["y"])], [tensor("x", [4])], [tensor("y", [4])])
+        session = self.session(relu, options={"config": other})
+        del session
+        self.assertEqual([entry["name"] for entry in self.report()["graphs"][0]["placement"]["delegates"]],
+                         ["other", "cpu"])
+        with self.assertRaisesRegex(Exception, "no delegate 'npu0'"):
+            self.session(relu, "npu0", options={"config": other})
+        with self.assertRaisesRegex(Exception, "absent.yaml"):
+            self.session(relu, options={"config": str(self.scratch / "absent.yaml")})
+
+    def test_ADelegateThatCannotBeOpenedFailsTheSessionWithTheReason(self):
+        config = self.config("  - {name: npu0, delegate: sim_nqu}\n", name="other.yaml")
+        with self.assertRaisesRegex(Exception, "delegate 'npu0' cannot be used: .*sim_nqu"):
+            self.session(model([helper.make_node("Relu", ["x"], ["y"])], [tensor("x", [4])], [tensor("y", [4])]),
+                         "npu0", options={"config": config})
+
+    def test_AReportThatCannotBeWrittenCostsNoSession(self):
+        relu = model([helper.make_node("Relu", ["x"], ["y"])], [tensor("x", [2])], [tensor("y", [2])])
+        session = self.session(relu, options={"report": str(self.scratch / "no" / "r.json")})
+        got = session.run(None, {"x": np.array([-1, 2], "float32")})[0]
+        np.testing.assert_array_equal(got, [0, 2])
+        del session
+        self.assertFalse((self.scratch / "no").exists())
+
+
+class Graphs(Host):
+    """Small models with something that a graph may have."""
+
+    def compare(self, source, inputs, delegate=None, taken=None, tolerance=EXACT):
+        """The answers of ONNX Runtime's own CPU; `taken`: nodes that Deputy has."""
+        plain = ort.SessionOptions()
+        plain.log_severity_level = 3
+        expected = ort.InferenceSession(source, plain, providers=["CPUExecutionProvider"])
+        # Without its own rewriting, so that the graph has the nodes that the test has made.
+        session = self.session(source, delegate, config=[("session.disable_specified_optimizers", "")])
+        for feed in inputs if isinstance(inputs, list) else [inputs]:
+            for got, want in zip(session.run(None, feed), expected.run(None, feed)):
+                self.assertEqual(got.dtype, want.dtype)
+                self.assert_near(got, want, tolerance)
+        del session
+        if taken is not None:
+            self.assertEqual(self.fused(), taken, self.report()["left_to_onnxruntime"])
+        return self.report()
+
+    def test_DynamicDimensionsTakeAnyShape(self):
+        weights = numpy_helper.from_array(np.arange(12, dtype="float32").reshape(4, 3), "w")
+        source = model([helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Relu", ["m"], ["y"])],
+                       [tensor("x", ["n", 4])], [tensor("y", ["n", 3])], [weights])
+        feeds = [{"x": np.random.default_rng(n).normal(size=(n, 4)).astype("float32")} for n in (3, 1, 7, 3, 0)]
+        self.compare(source, feeds, taken=2)
+        self.compare(source, feeds[:4], "onednn", taken=2)
+
+    def test_ExtentsThatFollowFromValuesAreThoseOfTheRun(self):
+        source = model([helper.make_node("NonZero", ["x"], ["i"]), helper.make_node("Relu", ["x"], ["y"])],
+                       [tensor("x", [2, 3])], [tensor("i", [2, "k"], TensorProto.INT64), tensor("y", [2, 3])])
+        feeds = [{"x": np.array(x, "float32")} for x in ([[1, 0, 2], [0, 0, 3]], [[0] * 3] * 2, [[1] * 3] * 2)]
+        self.compare(source, feeds, taken=2)
+
+    def test_ConstantsAndAttributesOfAllTypesReachDeputy(self):
+        rng = np.random.default_rng(1)
+        weights = numpy_helper.from_array(rng.normal(size=(4, 3, 3, 3)).astype("float32"), "w")
+        axes = numpy_helper.from_array(np.array([2, 3], "int64"), "axes")
+        nodes = [helper.make_node("Conv", ["x", "w"], ["c"], auto_pad="SAME_UPPER", strides=[2, 2]),
+                 helper.make_node("LeakyRelu", ["c"], ["l"], alpha=0.25),
+                 helper.make_node("ReduceMean", ["l"], ["r"], axes=[2, 3], keepdims=1),
+                 helper.make_node("Sub", ["l", "r"], ["d"]),
+                 helper.make_node("ReduceSum", ["d", "axes"], ["s"], keepdims=0),
+                 helper.make_node("ConstantOfShape", ["shape"], ["k"],
+                                  value=helper.make_tensor("v", TensorProto.FLOAT, [1], [0.5])),
+                 helper.make_node("Add", ["d", "k"], ["y"])]  # fmt: skip
+        shape = numpy_helper.from_array(np.array([1, 4, 4, 4], "int64"), "shape")
+        source = model(nodes, [tensor("x", [1, 3, 8, 8])], [tensor("y", [1, 4, 4, 4]), tensor("s", [1, 4])],
+                       [weights, axes, shape])
+        x = rng.normal(size=(1, 3, 8, 8)).astype("float32")
+        self.compare(source, {"x": x})
+        self.compare(source, {"x": x}, "npu0", tolerance=HALF)
+
+    def test_StringsStayWithOnnxRuntimeAndDoNotSplitTheRestWrongly(self):
+        # Relu -> Cast to string -> Cast back -> Add: no node on that way, and both sides, can be one.
+        nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Cast", ["a"], ["t"], to=TensorProto.STRING),
+                 helper.make_node("Cast", ["t"], ["b"], to=TensorProto.FLOAT), helper.make_node("Exp", ["a"], ["e"]),
+                 helper.make_node("Add", ["b", "e"], ["y"])]  # fmt: skip
+        source = model(nodes, [tensor("x", [4])], [tensor("y", [4])])
+        report = self.compare(source, {"x": np.array([-1, 0.5, 2, 3], "float32")}, taken=3)
+        self.assertEqual(len(report["graphs"]), 2)
+        self.assertEqual([node["op_type"] for node in report["left_to_onnxruntime"]], ["Cast", "Cast"])
+        self.assertIn("not a tensor of numbers", report["left_to_onnxruntime"][0]["reason"])
+
+    def test_AnOperatorThatDeputyDoesNotHaveStaysWithOnnxRuntime(self):
+        nodes = [helper.make_node("Relu", ["x"], ["a"]),
+                 helper.make_node("CDist", ["a", "a"], ["b"], domain="com.microsoft", metric="euclidean"),
+                 helper.make_node("Sqrt", ["b"], ["y"])]  # fmt: skip
+        source = model(nodes, [tensor("x", [3, 4])], [tensor("y", [3, 3])], domains=["com.microsoft"])
+        report = self.compare(source, {"x": np.arange(12, dtype="float32").reshape(3, 4)}, taken=2)
+        self.assertIn("CDist", report["left_to_onnxruntime"][0]["reason"])
+
+    def branches(self):
+        then = helper.make_graph([helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Neg", ["r"], ["t"])],
+                                 "then", [], [tensor("t", [2, 3])])
+        other = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["m"]),
+                                   helper.make_node("Sigmoid", ["m"], ["e"])], "else", [], [tensor("e", [2, 3])])
+        weights = numpy_helper.from_array(np.eye(3, dtype="float32") * 2, "w")
+        nodes = [helper.make_node("If", ["c"], ["i"], then_branch=then, else_branch=other),
+                 helper.make_node("Relu", ["i"], ["y"])]
+        return model(nodes, [tensor("c", [], TensorProto.BOOL), tensor("x", [2, 3])], [tensor("y", [2, 3])], [weights])
+
+    def test_BranchesBelongToTheWholeConfiguration(self):
+        x = np.array([[1, -2, 3], [-4, 5, -6]], "float32")
+        feeds = [{"c": np.array(choice), "x": x} for choice in (True, False)]
+        self.compare(self.branches(), feeds, taken=2)
+
+    def test_NodesOfBranchesAreADelegatesOwn(self):
+        x = np.array([[1, -2, 3], [-4, 5, -6]], "float32")
+        feeds = [{"c": np.array(choice), "x": x} for choice in (True, False)]
+        report = self.compare(self.branches(), feeds, "npu0", tolerance=HALF)
+        self.assertGreaterEqual(len(report["graphs"]), 3)
+        self.assertEqual([node["op_type"] for node in report["left_to_onnxruntime"] if node["op_type"] == "If"], ["If"])
+
+    def test_WithoutFallbackOnnxRuntimeHasWhatNoDelegateTakes(self):
+        config = self.config(NPU, "fallback: none\n", name="none.yaml")
+        nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Erf", ["a"], ["b"]),
+                 helper.make_node("Relu", ["b"], ["y"])]
+        source = model(nodes, [tensor("x", [1, 4])], [tensor("y", [1, 4])])
+        session = self.session(source, options={"config": config})
+        got = session.run(None, {"x": np.array([[-1, 0, 0.5, 2]], "float32")})[0]
+        self.assert_near(got, np.array([[0, 0, 0.5204999, 0.9953223]]), HALF)
+        del session
+        report = self.report()
+        self.assertEqual([node["op_type"] for node in report["left_to_onnxruntime"]], ["Erf"])
+        self.assertEqual([entry["nodes"] for graph in report["graphs"] for entry in graph["placement"]["delegates"]
+                          if entry["name"] == "cpu"], [0, 0])
+
+
+class Faults(Host):
+    """Plugins that fail inside cost neither the process nor the answer."""
+
+    def run_with(self, fixture, keys="", runs=3):
+        folder = self.scratch / fixture
+        folder.mkdir()
+        shutil.copy(Path(ARGS.fixtures, f"{fixture}.so"), folder)
+        config = self.config(f"  - {{name: {fixture}, isolation: process{keys}}}\n", plugins=folder,
+                             name=f"{fixture}.yaml")
+        source = model([helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Neg", ["r"], ["y"])],
+                       [tensor("x", [2, 3])], [tensor("y", [2, 3])])
+        session = self.session(source, options={"config": config})
+        x = np.array([[1, -2, 3], [-4, 5, -6]], "float32")
+        for _ in range(runs):
+            np.testing.assert_array_equal(session.run(None, {"x": x})[0], -np.maximum(x, 0))
+        del session
+        return self.report()
+
+    def test_ACrashInARunIsAnIncident(self):
+        for fixture in ("crashes_in_execute", "exits_in_execute"):
+            with self.subTest(fixture=fixture):
+                report = self.run_with(fixture)
+                self.assertGreaterEqual(report["health"]["delegates"][0]["failures"], 1)
+                incident = report["health"]["incidents"][0]
+                self.assertEqual(incident["delegate"], fixture)
+                self.assertEqual(incident["taken_over"], "cpu")
+
+    def test_ACrashBeforeARunCostsTheDelegate(self):
+        for fixture in ("crashes_in_compile", "crashes_in_open", "crash_in_constructor"):
+            with self.subTest(fixture=fixture):
+                report = self.run_with(fixture)
+                self.assertEqual([graph["failed_runs"] for graph in report["graphs"]], [0])
+
+    def test_AWrongResultIsFoundAndReplaced(self):
+        report = self.run_with("drops_nan", ", verify: always")
+        self.assertEqual([graph["failed_runs"] for graph in report["graphs"]], [0])
+
+    def test_AnErrorOfARunNamesTheNodeAndTheRest(self):
+        config = self.config(NPU, "limits: {memory: 1KB}\n", name="limit.yaml")
+        source = model([helper.make_node("Softmax", ["x"], ["y"])], [tensor("x", [64, "n"])],
+                       [tensor("y", [64, "n"])])
+        session = self.session(source, options={"config": config})
+        with self.assertRaisesRegex(Exception, "limits.memory|memory"):
+            session.run(None, {"x": np.ones((64, 512), "float32")})
+        del session
+
+
+class Threads(Host):
+    def test_RunsOfOneSessionAtOnceAreRight(self):
+        rng = np.random.default_rng(7)
+        weights = rng.normal(size=(64, 64)).astype("float32")
+        source = model([helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Relu", ["m"], ["y"])],
+                       [tensor("x", ["n", 64])], [tensor("y", ["n", 64])], [numpy_helper.from_array(weights, "w")])
+        for delegate in (None, "npu0", "onednn"):
+            session = self.session(source, delegate)
+            wrong = []
+
+            def run(seed):
+                own = np.random.default_rng(seed)
+                for _ in range(50):
+                    x = own.normal(size=(int(own.integers(1, 5)), 64)).astype("float32")
+                    expected = np.maximum(x @ weights, 0)
+                    got = session.run(None, {"x": x})[0]
+                    if got.shape != expected.shape or np.abs(got - expected).max() > HALF * np.abs(expected).max():
+                        wrong.append((seed, x.shape))
+
+            threads = [threading.Thread(target=run, args=(seed,)) for seed in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(wrong, [])
+            del session, run
+            self.assertEqual(sum(graph["runs"] for graph in self.report()["graphs"]), 200)
+
+    def test_SessionsOfSeveralThreadsAtOnceAreRight(self):
+        source = model([helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Exp", ["r"], ["y"])],
+                       [tensor("x", [1, 16])], [tensor("y", [1, 16])])
+        wrong = []
+
+        def run(seed):
+            for i in range(5):
+                session = self.session(source, ("npu0", "onednn", None)[(seed + i) % 3],
+                                       {"report": str(self.scratch / f"{seed}.json")})
+                x = np.random.default_rng(seed * 10 + i).normal(size=(1, 16)).astype("float32")
+                if np.abs(session.run(None, {"x": x})[0] - np.exp(np.maximum(x, 0))).max() > 0.1:
+                    wrong.append(seed)
+
+        threads = [threading.Thread(target=run, args=(seed,)) for seed in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+
+class Library(unittest.TestCase):
+    """What needs a process of its own, or none."""
+
+    def test_OnlyTheTwoFunctionsAreExported(self):
+        listing = subprocess.run(["nm", "-D", "--defined-only", ARGS.library], check=True, capture_output=True, text=True)
+        self.assertEqual(sorted(line.split()[-1] for line in listing.stdout.splitlines()),
+                         ["CreateEpFactories", "ReleaseEpFactory"])
+
+    def test_AnOldHostGetsAStatusAndNoFactory(self):
+        # An OrtApiBase of version 1.22.1: a table whose one function here is the first, CreateStatus.
+        said = []
+        create_status = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)(
+            lambda code, message: said.append((code, message.decode())) or 1)
+        table = (ctypes.c_void_p * 512)(ctypes.cast(create_status, ctypes.c_void_p))
+        get_api = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)(
+            lambda version: ctypes.addressof(table) if version <= 22 else None)
+        get_version = ctypes.CFUNCTYPE(ctypes.c_void_p)(lambda: ctypes.addressof(text))
+        text = ctypes.create_string_buffer(b"1.22.1")
+        base = (ctypes.c_void_p * 2)(ctypes.cast(get_api, ctypes.c_void_p), ctypes.cast(get_version, ctypes.c_void_p))
+        create = ctypes.CDLL(ARGS.library).CreateEpFactories
+        create.restype = ctypes.c_void_p
+        factories, count = (ctypes.c_void_p * 4)(), ctypes.c_size_t(9)
+        status = create(b"deputy", base, None, factories, ctypes.c_size_t(4), ctypes.byref(count))
+        self.assertEqual((status, count.value, factories[0]), (1, 0, None))
+        self.assertIn("needs ONNX Runtime 1.23 or newer, and this one is 1.22.1", said[0][1])
+
+    def run_python(self, code, **environment):
+        done = subprocess.run([sys.executable, "-c", code, ARGS.library], capture_output=True, text=True, timeout=100,
+                              env={**os.environ, "DEPUTY_SYSTEM_CONFIG": "", **environment})
+        return done.returncode, done.stdout + done.stderr
+
+    def test_ItIsUnregisteredAndRegisteredAgain(self):
+        code = ("import sys, onnxruntime as ort\n"
+                "for _ in range(3):\n"
+                "    ort.register_execution_provider_library('deputy', sys.argv[1])\n"
+                f"    assert any(device.ep_name == '{NAME}' for device in ort.get_ep_devices())\n"
+                "    ort.unregister_execution_provider_library('deputy')\n"
+                f"    assert not any(device.ep_name == '{NAME}' for device in ort.get_ep_devices())\n"
+                "print('done')\n")
+        with tempfile.TemporaryDirectory() as scratch:
+            config = Path(scratch, "c.yaml")
+            config.write_text(f"version: 1\nplugins: {{paths: [{ARGS.plugins}]}}\ndelegates:\n{DELEGATES}")
+            status, said = self.run_python(code, DEPUTY_CONFIG=str(config))
+        self.assertEqual(status, 0, said)
+        self.assertIn("done", said)
+
+    def test_AWrongConfigurationIsRefusedWithItsPlace(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            config = Path(scratch, "wrong.yaml")
+            config.write_text("version: 1\ndelegate: []\n")
+            status, said = self.run_python("import sys, onnxruntime as ort\n"
+                                           "ort.register_execution_provider_library('deputy', sys.argv[1])\n",
+                                           DEPUTY_CONFIG=str(config))
+        self.assertEqual(status, 1, said)
+        self.assertIn("wrong.yaml:2", said)
+        self.assertIn("did you mean 'delegates'?", said)
+
+    def test_AProgramInCppRunsAModel(self):
+        if ARGS.host is None:
+            self.skipTest("without --host")
+        library = glob.glob(str(Path(ort.__file__).parent / "capi" / "libonnxruntime.so*"))
+        if not library:
+            self.skipTest("this onnxruntime has no libonnxruntime.so")
+        with tempfile.TemporaryDirectory() as scratch:
+            source = Path(scratch, "model.onnx")
+            source.write_bytes(model([helper.make_node("Relu", ["x"], ["y"])], [tensor("x", [4])], [tensor("y", [4])]))
+            config = Path(scratch, "c.yaml")
+            config.write_text(f"version: 1\nplugins: {{paths: [{ARGS.plugins}]}}\ndelegates:\n{NPU}")
+            done = subprocess.run([ARGS.host, library[0], ARGS.library, str(source), "npu0"], capture_output=True,
+                                  text=True, timeout=100,
+                                  env={**os.environ, "DEPUTY_SYSTEM_CONFIG": "", "DEPUTY_CONFIG": str(config)})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("y = 0 0.5 0 2", done.stdout)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--deputy")
+    parser.add_argument("--library", required=True)
+    parser.add_argument("--plugins", required=True)
+    parser.add_argument("--fixtures", required=True)
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--host")
+    ARGS, rest = parser.parse_known_args()
+    if not hasattr(ort, "register_execution_provider_library"):
+        print(f"skipped: onnxruntime {ort.__version__} registers no libraries")
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0], *rest])
