@@ -18,7 +18,9 @@ ort::ErrorCode CodeOf(StatusCode code) {
     case StatusCode::kConfig: return ort::kInvalidArgument;
     case StatusCode::kNotSupported: return ort::kNotImplemented;
     case StatusCode::kModel: return ort::kInvalidGraph;
-    default: return ort::kEpFail;
+    // Not "the provider failed" (11), at which Python's ONNX Runtime makes a new session without the provider and prints
+    // a line: Deputy has its own fallback, and what it cannot save is an error of the run.
+    default: return ort::kFail;
   }
 }
 
