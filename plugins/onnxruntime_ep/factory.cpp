@@ -54,8 +54,7 @@ class Factory final : public ort::EpFactory {
                              ort::EpDevice** ep_devices, size_t most, size_t* ep_device_count) {
       auto* self = static_cast<Factory*>(factory);
       *ep_device_count = 0;
-      return self->runtime_.Guard(
-          [&] { return self->ListDevices(devices, count, ep_devices, most, ep_device_count); });
+      return self->runtime_.Guard([&] { return self->ListDevices(devices, count, ep_devices, most, ep_device_count); });
     };
     CreateEp = [](EpFactory* factory, const ort::HardwareDevice* const*, const ort::KeyValuePairs* const* metadata,
                   size_t count, const ort::SessionOptions* options, const ort::Logger* logger, ort::Ep** ep) {
@@ -127,7 +126,8 @@ class Factory final : public ort::EpFactory {
     bool is_whole = count == 0;
     for (size_t i = 0; i < count; ++i) {
       const TextPairs texts = TextsOf(runtime_, metadata[i]);
-      const auto found = std::find_if(texts.begin(), texts.end(), [](const auto& one) { return one.first == kDelegateKey; });
+      const auto found =
+          std::find_if(texts.begin(), texts.end(), [](const auto& one) { return one.first == kDelegateKey; });
       if (found == texts.end())
         is_whole = true;
       else if (std::find(delegates.begin(), delegates.end(), found->second) == delegates.end())
@@ -136,12 +136,10 @@ class Factory final : public ort::EpFactory {
     if (is_whole) delegates.clear();
     ort::KeyValuePairs* entries = nullptr;
     DEPUTY_RETURN_IF_ERROR(runtime_.Try(Slot::GetSessionOptionsConfigEntries, options, &entries));
-    const Pairs owner(entries, [this](ort::KeyValuePairs* pairs) {
-      runtime_.Do<void>(Slot::ReleaseKeyValuePairs, pairs);
-    });
+    const Pairs owner(entries,
+                      [this](ort::KeyValuePairs* pairs) { runtime_.Do<void>(Slot::ReleaseKeyValuePairs, pairs); });
     DEPUTY_ASSIGN_OR_RETURN(Settings settings, ReadSettings(TextsOf(runtime_, entries), std::move(delegates)));
-    DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Provider> provider,
-                            Provider::Make(runtime_, logger, std::move(settings)));
+    DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Provider> provider, Provider::Make(runtime_, logger, std::move(settings)));
     *ep = provider.release();
     return {};
   }
@@ -156,8 +154,9 @@ class Factory final : public ort::EpFactory {
 extern "C" {
 
 // The names and types that ONNX Runtime looks up. No exception leaves them.
-[[gnu::visibility("default")]] ort::Status* CreateEpFactories(const char*, const ort::ApiBase* base, const ort::Logger* logger,
-                               ort::EpFactory** factories, size_t most, size_t* count) {
+[[gnu::visibility("default")]] ort::Status* CreateEpFactories(const char*, const ort::ApiBase* base,
+                                                              const ort::Logger* logger, ort::EpFactory** factories,
+                                                              size_t most, size_t* count) {
   if (base == nullptr || count == nullptr) return nullptr;
   *count = 0;
   try {

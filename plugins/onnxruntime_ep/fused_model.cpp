@@ -120,8 +120,8 @@ Status FusedModel::RunIn(Session& session, const Runtime& runtime, ort::KernelCo
   std::vector<Tensor> inputs;
   for (const size_t place : inputs_) {
     const ort::Value* value = nullptr;
-    DEPUTY_RETURN_IF_ERROR(runtime.Try(Slot::KernelContext_GetInput,
-                                       static_cast<const ort::KernelContext*>(context), place, &value));
+    DEPUTY_RETURN_IF_ERROR(
+        runtime.Try(Slot::KernelContext_GetInput, static_cast<const ort::KernelContext*>(context), place, &value));
     DEPUTY_ASSIGN_OR_RETURN(Elements elements, ReadElements(runtime, value));
     // Deputy reads it in place and never writes it.
     void* data = elements.bytes.empty() ? &no_elements : const_cast<char*>(elements.bytes.data());

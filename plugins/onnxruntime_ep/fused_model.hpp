@@ -19,7 +19,8 @@ namespace ort_ep {
 
 class FusedModel {
  public:
-  // `inputs` and `outputs`: the names of the fused node's, in its order. kInternal for one that the model does not have.
+  // `inputs` and `outputs`: the names of the fused node's, in its order. kInternal for one that the model does not
+  // have.
   static deputy::Result<std::unique_ptr<FusedModel>> Make(std::string name, size_t nodes, deputy::Model model,
                                                           const std::vector<std::string>& inputs,
                                                           const std::vector<std::string>& outputs);

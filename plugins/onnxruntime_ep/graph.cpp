@@ -100,8 +100,7 @@ class Reader {
     if (count != 0)
       DEPUTY_RETURN_IF_ERROR(
           runtime_.Try(Slot::Graph_GetOperatorSets, handle_, domains.data(), versions.data(), count));
-    for (size_t i = 0; i < count; ++i)
-      graph_.opsets.emplace_back(domains[i] == nullptr ? "" : domains[i], versions[i]);
+    for (size_t i = 0; i < count; ++i) graph_.opsets.emplace_back(domains[i] == nullptr ? "" : domains[i], versions[i]);
     return {};
   }
 

@@ -1,5 +1,5 @@
-// A graph of ONNX Runtime as plain data, read once. Handles and the elements of constants are those of ONNX Runtime, and
-// are valid as long as it keeps the graph: during the call that passed it.
+// A graph of ONNX Runtime as plain data, read once. Handles and the elements of constants are those of ONNX Runtime,
+// and are valid as long as it keeps the graph: during the call that passed it.
 #pragma once
 
 #include <cstddef>

@@ -97,7 +97,8 @@ int64_t VersionIn(const Graph& graph, const Node& node) {
 Result<ProtobufMessage> NodeOf(const Graph& graph, const Node& node, Opsets& opsets) {
   static const std::string kLeftOut;
   ProtobufMessage message;
-  for (const size_t input : node.inputs) message.Chunk(kNodeInput, input == kNone ? kLeftOut : graph.values[input].name);
+  for (const size_t input : node.inputs)
+    message.Chunk(kNodeInput, input == kNone ? kLeftOut : graph.values[input].name);
   for (const size_t output : node.outputs)
     message.Chunk(kNodeOutput, output == kNone ? kLeftOut : graph.values[output].name);
   message.Chunk(kNodeName, node.name).Chunk(kNodeType, node.op_type).Chunk(kNodeDomain, node.domain);

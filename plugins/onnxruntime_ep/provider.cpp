@@ -16,7 +16,7 @@ using ort::Slot;
 constexpr int32_t kChannelsFirst = 0;  // OrtEpDataLayout_NCHW
 // Older ones give fused nodes of different graphs of a model the same name, and refuse the second.
 constexpr uint32_t kFirstWithSubgraphs = 26;
-constexpr int kAsIs = 0;               // of ShouldConvertDataLayoutForOp: 0 no, 1 yes, negative: as the host would
+constexpr int kAsIs = 0;  // of ShouldConvertDataLayoutForOp: 0 no, 1 yes, negative: as the host would
 
 Result<std::vector<std::string>> NamesAt(const Runtime& runtime, Slot count, Slot fill, const ort::Node* node) {
   size_t size = 0;
@@ -87,8 +87,7 @@ Provider::Provider(const Runtime& environment, const ort::Logger* session_logger
 Result<std::unique_ptr<Provider>> Provider::Make(const Runtime& environment, const ort::Logger* session_logger,
                                                  Settings settings) {
   DEPUTY_ASSIGN_OR_RETURN(Deputy deputy, OpenDeputy(settings));
-  return std::unique_ptr<Provider>(
-      new Provider(environment, session_logger, std::move(settings), std::move(deputy)));
+  return std::unique_ptr<Provider>(new Provider(environment, session_logger, std::move(settings), std::move(deputy)));
 }
 
 Provider::~Provider() {
@@ -150,9 +149,9 @@ Result<std::shared_ptr<FusedModel>> Provider::CompileOne(const ort::Graph* handl
                           NamesAt(runtime_, Slot::Node_GetNumInputs, Slot::Node_GetInputs, fused));
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<std::string> outputs,
                           NamesAt(runtime_, Slot::Node_GetNumOutputs, Slot::Node_GetOutputs, fused));
-  DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<FusedModel> made,
-                          FusedModel::Make(name == nullptr ? "" : name, graph.nodes.size(), std::move(model), inputs,
-                                           outputs));
+  DEPUTY_ASSIGN_OR_RETURN(
+      std::unique_ptr<FusedModel> made,
+      FusedModel::Make(name == nullptr ? "" : name, graph.nodes.size(), std::move(model), inputs, outputs));
   return std::shared_ptr<FusedModel>(std::move(made));
 }
 

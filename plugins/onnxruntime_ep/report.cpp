@@ -58,9 +58,7 @@ class Json {
   Json& Put(const char* value) { return Put(std::string_view(value)); }
   Json& Put(const std::string& value) { return Put(std::string_view(value)); }
   Json& Put(std::same_as<bool> auto value) { return Raw(value ? "true" : "false"); }
-  Json& Put(std::integral auto value)
-    requires(!std::same_as<decltype(value), bool>)
-  {
+  Json& Put(std::integral auto value) requires(!std::same_as<decltype(value), bool>) {
     return Raw(std::to_string(value));
   }
   Json& PutNull() { return Raw("null"); }
@@ -114,7 +112,11 @@ void Put(Json& json, const NodeReport& node) {
   json.Field("since_version", node.since_version).Field("delegate", node.delegate);
   json.Field("partition", node.partition).Field("region", node.region).Key("refusals").Begin('[');
   for (const deputy::RefusalReport& refusal : node.refusals)
-    json.Begin('{').Field("delegate", refusal.delegate).Field("reason", refusal.reason).Field("detail", refusal.detail).End('}');
+    json.Begin('{')
+        .Field("delegate", refusal.delegate)
+        .Field("reason", refusal.reason)
+        .Field("detail", refusal.detail)
+        .End('}');
   json.End(']').End('}');
 }
 

@@ -18,8 +18,8 @@ ort::ErrorCode CodeOf(StatusCode code) {
     case StatusCode::kConfig: return ort::kInvalidArgument;
     case StatusCode::kNotSupported: return ort::kNotImplemented;
     case StatusCode::kModel: return ort::kInvalidGraph;
-    // Not "the provider failed" (11), at which Python's ONNX Runtime makes a new session without the provider and prints
-    // a line: Deputy has its own fallback, and what it cannot save is an error of the run.
+    // Not "the provider failed" (11), at which Python's ONNX Runtime makes a new session without the provider and
+    // prints a line: Deputy has its own fallback, and what it cannot save is an error of the run.
     default: return ort::kFail;
   }
 }
@@ -42,9 +42,9 @@ Result<Runtime> Runtime::Open(const ort::ApiBase* base, const ort::Logger* logge
   runtime.logger_ = logger;
   if (runtime.version_ >= kOldestApi) runtime.api_ = base->GetApi(runtime.version_);
   if (runtime.api_ == nullptr)
-    return Status(StatusCode::kIncompatible,
-                  "Deputy needs ONNX Runtime 1." + std::to_string(kOldestApi) + " or newer, and this one is " +
-                      runtime.host_version_ + "; in older ones a provider in a library cannot read graphs")
+    return Status(StatusCode::kIncompatible, "Deputy needs ONNX Runtime 1." + std::to_string(kOldestApi) +
+                                                 " or newer, and this one is " + runtime.host_version_ +
+                                                 "; in older ones a provider in a library cannot read graphs")
         .Advise("update onnxruntime");
   runtime.ep_api_ = runtime.Do<const ort::EpApi*>(ort::Slot::GetEpApi);
   if (runtime.ep_api_ == nullptr)
@@ -69,8 +69,7 @@ Status Runtime::Taken(ort::Status* status) const {
 void Runtime::Log(ort::LoggingLevel level, const std::string& message) const {
   if (logger_ == nullptr) return;
   const std::string text = "Deputy: " + message;
-  (void)Try(ort::Slot::Logger_LogMessage, logger_, level, text.c_str(), "Deputy", int{0},
-            "");
+  (void)Try(ort::Slot::Logger_LogMessage, logger_, level, text.c_str(), "Deputy", int{0}, "");
 }
 
 ort::Status* RefusedBy(const ort::ApiBase* base, const Status& status) {

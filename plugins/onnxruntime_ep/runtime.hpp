@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <new>
 #include <string>
-#include <type_traits>
 
+#include "../onnxruntime/api/types.hpp"
 #include "deputy/status.hpp"
-#include "onnxruntime/api/types.hpp"
 
 namespace ort_ep {
 

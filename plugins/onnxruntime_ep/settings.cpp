@@ -54,8 +54,7 @@ Result<Settings> ReadSettings(const TextPairs& entries, std::vector<std::string>
     else if (option == "report")
       settings.report = value;
     else
-      return Status(StatusCode::kInvalidArgument,
-                    std::string(kProviderName) + " has no option '" + option + "'")
+      return Status(StatusCode::kInvalidArgument, std::string(kProviderName) + " has no option '" + option + "'")
           .Advise(AdviceFor(option, {"config", "report"}, "options"));
   }
   return settings;

@@ -6,8 +6,8 @@
 
 namespace ort_ep {
 
-// The edges of a graph whose nodes are numbered in topological order: readers[i] are the nodes after i that read a value
-// of it, each at least once.
+// The edges of a graph whose nodes are numbered in topological order: readers[i] are the nodes after i that read a
+// value of it, each at least once.
 using Readers = std::vector<std::vector<size_t>>;
 
 // Connected subsets of the taken nodes, each in topological order. No path between two nodes of one leaves it, and the

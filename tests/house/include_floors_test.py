@@ -70,6 +70,10 @@ ROWS = {
         CLIENT, ("host/include", "sdk/include/deputy/sdk", "sdk/conformance/reference"), ("GoogleTest",)
     ),
     "sdk": Row(CLIENT, ("sdk/include/deputy/sdk",)),
+    "plugins/onnxruntime/api": Row(0),
+    "plugins/onnxruntime": Row(CLIENT, ("sdk/include/deputy/sdk", "plugins/onnxruntime/api")),
+    # A client of libdeputy, which uses of the SDK only what writes messages of protobuf.
+    "plugins/onnxruntime_ep": Row(CLIENT, ("host/include", "sdk/include/deputy/sdk", "plugins/onnxruntime/api")),
     "plugins/onednn": Row(CLIENT, ("sdk/include/deputy/sdk",), ("oneDNN",)),
     "plugins/tflite_abi": Row(0),
     "plugins/tflite_delegate": Row(CLIENT, ("host/include", "plugins/tflite_abi"), ("FlatBuffers", "nlohmann-json")),

@@ -23,6 +23,18 @@ if(DEPUTY_BUILD_PLUGINS AND NOT DEPUTY_SANITIZE)
   endforeach()
   deputy_peer_test(trace trace_test.py --digits ${PROJECT_SOURCE_DIR}/configs/digits/digits.onnx)
 endif()
+# Deputy in ONNX Runtime, whose library is not built with a sanitizer.
+if(DEPUTY_BUILD_PLUGINS AND NOT DEPUTY_SANITIZE)
+  add_executable(onnxruntime_ep_host onnxruntime_ep_host.cpp)
+  target_compile_options(onnxruntime_ep_host PRIVATE ${DEPUTY_WARNINGS})
+  target_include_directories(onnxruntime_ep_host PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(onnxruntime_ep_host PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+  foreach(what RealModels Devices Graphs Faults Threads Library Cpp)
+    deputy_peer_test(onnxruntime_ep.${what} onnxruntime_ep_test.py --library $<TARGET_FILE:deputy_ort_ep> --plugins
+                     ${DEPUTY_PLUGIN_DIR} --fixtures ${fixture_directory} --data ${DEPUTY_TEST_DATA} --host
+                     $<TARGET_FILE:onnxruntime_ep_host> ${what})
+  endforeach()
+endif()
 deputy_peer_test(tflite_custom tflite_custom_test.py --fixtures ${fixture_directory})
 if(NOT DEPUTY_SANITIZE)
   foreach(what RealModels Operators States Networks)
