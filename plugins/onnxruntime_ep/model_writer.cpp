@@ -134,9 +134,11 @@ Result<ProtobufMessage> SubgraphOf(const Graph& graph, Opsets& opsets) {
   return message;
 }
 
-class Writer {
+}  // namespace
+
+class ModelWriter {
  public:
-  Writer(const Graph& graph, const std::vector<size_t>& nodes)
+  ModelWriter(const Graph& graph, const std::vector<size_t>& nodes)
       : graph_(graph), nodes_(nodes.begin(), nodes.end()), producers_(graph.values.size(), kNone) {}
 
   Result<WrittenModel> Write() {
@@ -214,7 +216,6 @@ class Writer {
     return order;
   }
 
-  // The elements of constants, which may be large, are appended where they belong in one copy.
   Result<WrittenModel> Finish(const Opsets& opsets) {
     ProtobufMessage head;
     head.Number(kModelIr, graph_.ir_version).Chunk(kModelProducer, "ONNX Runtime");
@@ -233,17 +234,15 @@ class Writer {
       size += constants.back().first.size() + constants.back().second.size();
     }
     head.BeginChunk(kModelGraph, size);
-    if (head.bytes().size() + size > kMostBytes)
+    WrittenModel model;
+    model.size_ = head.bytes().size() + size;
+    if (model.size_ > kMostBytes)
       return Status(StatusCode::kNotSupported, "the nodes have " + std::to_string(size >> 20) +
                                                    " MiB of constants, more than the 2048 of one ONNX model");
-    WrittenModel model;
-    model.key = head.bytes() + body_.bytes();
-    model.bytes.reserve(head.bytes().size() + static_cast<size_t>(size));
-    model.bytes = model.key;
+    model.key_ = head.bytes() + body_.bytes();
     for (const auto& [tensor_head, bytes] : constants) {
-      model.key += tensor_head;
-      model.bytes += tensor_head;
-      model.bytes += bytes;
+      model.key_ += tensor_head;
+      model.elements_.emplace_back(model.key_.size(), bytes);
     }
     return model;
   }
@@ -255,10 +254,20 @@ class Writer {
   ProtobufMessage body_;
 };
 
-}  // namespace
+std::string WrittenModel::Bytes() const {
+  std::string bytes;
+  bytes.reserve(static_cast<size_t>(size_));
+  size_t begin = 0;
+  for (const auto& [place, elements] : elements_) {
+    bytes.append(key_, begin, place - begin);
+    bytes += elements;
+    begin = place;
+  }
+  return bytes.append(key_, begin);
+}
 
 Result<WrittenModel> WriteModel(const Graph& graph, const std::vector<size_t>& nodes) {
-  return Writer(graph, nodes).Write();
+  return ModelWriter(graph, nodes).Write();
 }
 
 }  // namespace ort_ep

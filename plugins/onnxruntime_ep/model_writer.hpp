@@ -2,7 +2,11 @@
 // (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "deputy/status.hpp"
@@ -10,11 +14,19 @@
 
 namespace ort_ep {
 
-struct WrittenModel {
-  std::string bytes;
+class WrittenModel {
+ public:
   // The model but for the elements of its constants, which a graph has once under each name: the same nodes of the same
   // graph have the same key, in any order.
-  std::string key;
+  const std::string& key() const { return key_; }
+  // With a copy of the elements, where ONNX Runtime still has them.
+  std::string Bytes() const;
+
+ private:
+  friend class ModelWriter;
+  std::string key_;
+  std::vector<std::pair<size_t, std::string_view>> elements_;  // and where they belong in the key
+  uint64_t size_ = 0;
 };
 
 // `nodes` are indices into graph.nodes. Values keep their names; inputs and outputs are in the order of their names.

@@ -128,11 +128,13 @@ Result<Planner::Search> Planner::Begin(const Graph& graph) const {
 Result<Model> Planner::Build(const Graph& graph, const std::vector<size_t>& nodes, bool for_placing) {
   DEPUTY_ASSIGN_OR_RETURN(const WrittenModel written, WriteModel(graph, nodes));
   const bool is_apart = for_placing && deputy_.placing.has_value();
-  const std::string key = (is_apart ? "p" : "r") + written.key;
+  const std::string key = (is_apart ? "p" : "r") + written.key();
+  recent_.insert(key);
   if (const auto found = models_.find(key); found != models_.end()) return found->second;
+  const std::string bytes = written.Bytes();
   Model model;
-  DEPUTY_RETURN_IF_ERROR(model.Build(written.bytes.data(), written.bytes.size(), deputy::ModelType::kOnnx,
-                                     is_apart ? *deputy_.placing : deputy_.context));
+  DEPUTY_RETURN_IF_ERROR(
+      model.Build(bytes.data(), bytes.size(), deputy::ModelType::kOnnx, is_apart ? *deputy_.placing : deputy_.context));
   models_.emplace(key, model);
   return model;
 }
@@ -153,6 +155,7 @@ void Planner::LeaveWrong(Search& search, const std::vector<size_t>& subset, cons
 
 std::vector<std::vector<size_t>> Planner::Buildable(Search& search, bool for_placing) {
   for (;;) {
+    recent_.clear();
     std::vector<std::vector<size_t>> subsets = ConvexSubsets(search.readers, search.is_taken);
     bool all_built = true;
     for (const std::vector<size_t>& subset : subsets) {
@@ -223,6 +226,7 @@ Result<Claims> Planner::Claim(const Graph& graph) {
     // What the last rounds have left is built.
     claims.subsets = Buildable(search, false);
   }
+  std::erase_if(models_, [this](const auto& model) { return recent_.count(model.first) == 0; });
   for (size_t i = 0; i < graph.nodes.size(); ++i)
     if (!search.is_taken[i] && graph.nodes[i].provider != kProviderName)
       claims.left.push_back({graph.nodes[i].name, graph.nodes[i].op_type, search.reasons[i]});

@@ -60,6 +60,7 @@ class Planner {
   bool LeaveCpuNodes(Search& search, const std::vector<size_t>& subset, bool for_placing, std::vector<bool>& owned);
 
   Deputy deputy_;
+  std::set<std::string> recent_;                 // keys of the models of the last division into subsets
   std::map<std::string, deputy::Model> models_;  // by "r" and key; by "p" and key with Deputy::placing
 };
 

@@ -69,7 +69,7 @@ Status Runtime::Taken(ort::Status* status) const {
 void Runtime::Log(ort::LoggingLevel level, const std::string& message) const {
   if (logger_ == nullptr) return;
   const std::string text = "Deputy: " + message;
-  (void)Try(ort::Slot::Logger_LogMessage, logger_, level, text.c_str(), "Deputy", int{0}, "");
+  (void)Try(ort::Slot::Logger_LogMessage, logger_, level, text.c_str(), "libdeputy_ort_ep.so", int{0}, "");
 }
 
 ort::Status* RefusedBy(const ort::ApiBase* base, const Status& status) {

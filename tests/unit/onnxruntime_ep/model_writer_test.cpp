@@ -70,8 +70,8 @@ deputy::Context CpuOnly() {
 
 deputy::Model Build(const WrittenModel& written) {
   deputy::Model model;
-  const deputy::Status status =
-      model.Build(written.bytes.data(), written.bytes.size(), deputy::ModelType::kOnnx, CpuOnly());
+  const std::string bytes = written.Bytes();
+  const deputy::Status status = model.Build(bytes.data(), bytes.size(), deputy::ModelType::kOnnx, CpuOnly());
   EXPECT_TRUE(status.ok()) << status.ToString();
   return model;
 }
@@ -110,16 +110,16 @@ TEST(WriteModel, TheKeyIsThatOfTheSameNodesInAnyOrderAndOfNoOthers) {
   Graph turned = graph;
   std::swap(turned.nodes[1], turned.nodes[2]);
   std::swap(turned.outputs[0], turned.outputs[1]);
-  EXPECT_EQ(WriteModel(graph, {0, 1, 2})->key, WriteModel(turned, {2, 1, 0})->key);
-  EXPECT_EQ(WriteModel(graph, {0, 1, 2})->bytes, WriteModel(turned, {0, 1, 2})->bytes);
-  EXPECT_NE(WriteModel(graph, {0, 1, 2})->key, WriteModel(graph, {0, 1})->key);
+  EXPECT_EQ(WriteModel(graph, {0, 1, 2})->key(), WriteModel(turned, {2, 1, 0})->key());
+  EXPECT_EQ(WriteModel(graph, {0, 1, 2})->Bytes(), WriteModel(turned, {0, 1, 2})->Bytes());
+  EXPECT_NE(WriteModel(graph, {0, 1, 2})->key(), WriteModel(graph, {0, 1})->key());
   turned.nodes[2].attributes = {{"alpha", 0.25F}};
-  EXPECT_NE(WriteModel(graph, {0, 1, 2})->key, WriteModel(turned, {0, 1, 2})->key);
+  EXPECT_NE(WriteModel(graph, {0, 1, 2})->key(), WriteModel(turned, {0, 1, 2})->key());
 }
 
 TEST(WriteModel, TheKeyHasNoElements) {
   const WrittenModel written = *WriteModel(ScaledGraph(), {0, 1, 2});
-  EXPECT_EQ(written.bytes.size(), written.key.size() + kScale.size() * sizeof(float));
+  EXPECT_EQ(written.Bytes().size(), written.key().size() + kScale.size() * sizeof(float));
 }
 
 TEST(WriteModel, ASubgraphIsWrittenWithItsNode) {
