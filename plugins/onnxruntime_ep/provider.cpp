@@ -74,6 +74,14 @@ Provider::Provider(const Runtime& environment, const ort::Logger* session_logger
   ReleaseNodeComputeInfos = [](Ep*, ort::NodeComputeInfo** infos, size_t count) {
     for (size_t i = 0; i < count; ++i) delete static_cast<ComputeInfo*>(infos[i]);
   };
+  SetDynamicOptions = [](Ep* ep, const char* const* keys, const char* const* values, size_t count) {
+    auto* self = static_cast<Provider*>(ep);
+    return self->runtime_.Guard([&]() -> Status {
+      for (size_t i = 0; i < count; ++i)
+        DEPUTY_RETURN_IF_ERROR(SetDynamicOption(self->planner_.deputy().context, keys[i], values[i]));
+      return {};
+    });
+  };
   GetPreferredDataLayout = [](Ep*, int32_t* layout) -> ort::Status* {
     *layout = kChannelsFirst;
     return nullptr;

@@ -47,6 +47,9 @@ Result<Settings> ReadSettings(const TextPairs& entries, std::vector<std::string>
   Settings settings;
   settings.delegates = std::move(delegates);
   for (const auto& [key, value] : entries) {
+    if (key == "ep.context_enable" && value == "1")
+      return Status(StatusCode::kNotSupported, "Deputy writes no models with compiled parts ('ep.context_enable')")
+          .Advise("it keeps them in its own cache, which the key 'cache' of its configuration names");
     if (key.rfind(kOptionPrefix, 0) != 0) continue;
     const std::string option = key.substr(std::strlen(kOptionPrefix));
     if (option == "config")
@@ -58,6 +61,15 @@ Result<Settings> ReadSettings(const TextPairs& entries, std::vector<std::string>
           .Advise(AdviceFor(option, {"config", "report"}, "options"));
   }
   return settings;
+}
+
+Status SetDynamicOption(Context context, const std::string& key, const std::string& value) {
+  if (key.rfind(kDynamicPrefix, 0) != 0) return {};
+  const size_t begin = std::strlen(kDynamicPrefix), dot = key.rfind('.');
+  if (dot <= begin || dot + 1 == key.size())
+    return Status(StatusCode::kInvalidArgument, "'" + key + "' names no option of a delegate")
+        .Advise("the form is " + std::string(kDynamicPrefix) + "NAME.OPTION");
+  return context.SetOption(key.substr(begin, dot - begin), key.substr(dot + 1), value);
 }
 
 Result<Context> OpenContext(const Settings& settings, const std::vector<std::string>& changes) {

@@ -31,11 +31,19 @@ struct Settings {
   std::vector<std::string> delegates;  // of the devices; empty: the whole configuration
 };
 
-// `entries`: all of the session's configuration. kInvalidArgument for an option that does not exist.
+// What begins the keys of dynamic options: "deputy.NAME.OPTION" is an option of delegate NAME.
+inline constexpr const char* kDynamicPrefix = "deputy.";
+
+// `entries`: all of the session's configuration. kInvalidArgument for an option that does not exist, kNotSupported
+// where the session is to write a model with compiled parts.
 deputy::Result<Settings> ReadSettings(const TextPairs& entries, std::vector<std::string> delegates);
 
 // Of the configuration that these settings name, with `changes` ("path.to.key=value") over it.
 deputy::Result<deputy::Context> OpenContext(const Settings& settings, const std::vector<std::string>& changes = {});
+
+// Changes an option of a delegate for the runs that follow. Keys that are not Deputy's are not looked at: every
+// provider of a session gets all. Errors are those of Context::SetOption.
+deputy::Status SetDynamicOption(deputy::Context context, const std::string& key, const std::string& value);
 
 // What a session compiles and runs with.
 struct Deputy {

@@ -190,6 +190,39 @@ class Devices(Host):
         with self.assertRaisesRegex(Exception, "absent.yaml"):
             self.session(relu, options={"config": str(self.scratch / "absent.yaml")})
 
+    def test_DynamicOptionsAreThoseOfDelegates(self):
+        session = self.session(model([helper.make_node("Relu", ["x"], ["y"])], [tensor("x", [1, 4])],
+                                     [tensor("y", [1, 4])]), "npu0")  # fmt: skip
+        session.set_ep_dynamic_options({"ep.dynamic.workload_type": "Efficient", "deputy.npu0.frequency": "300MHz"})
+        with self.assertRaisesRegex(Exception, "frequncy.*did you mean 'frequency'"):
+            session.set_ep_dynamic_options({"deputy.npu0.frequncy": "300MHz"})
+        with self.assertRaisesRegex(Exception, "the form is deputy.NAME.OPTION"):
+            session.set_ep_dynamic_options({"deputy.frequency": "300MHz"})
+        session.run(None, {"x": np.ones((1, 4), "float32")})
+        del session
+        (npu,) = [entry for entry in self.report()["graphs"][0]["placement"]["delegates"] if entry["name"] == "npu0"]
+        self.assertEqual(npu["device"]["frequency_granted_hz"], 300000000)
+
+    def test_AModelWithCompiledPartsIsRefusedWithTheCache(self):
+        source = self.scratch / "m.onnx"
+        source.write_bytes(model([helper.make_node("Relu", ["x"], ["y"])], [tensor("x", [4])], [tensor("y", [4])]))
+        options = ort.SessionOptions()
+        options.log_severity_level = 4
+        options.add_session_config_entry("ep.context_enable", "1")
+        options.add_provider_for_devices([self.device()], {})
+        with self.assertRaisesRegex(Exception, "ep.context_enable.*its own cache"):
+            ort.InferenceSession(str(source), options)
+
+    def test_DevicesOfSeveralDelegatesAreOneProviderOfTheirNodes(self):
+        options = ort.SessionOptions()
+        options.log_severity_level = 3
+        options.add_provider_for_devices([self.device("npu0"), self.device("onednn")],
+                                         {"report": str(self.report_path)})
+        relu = model([helper.make_node("Relu", ["x"], ["y"])], [tensor("x", [1, 4])], [tensor("y", [1, 4])])
+        session = ort.InferenceSession(relu, options)
+        del session
+        self.assertEqual(self.report()["delegates"], ["npu0", "onednn"])
+
     def test_ADelegateThatCannotBeOpenedFailsTheSessionWithTheReason(self):
         config = self.config("  - {name: npu0, delegate: sim_nqu}\n", name="other.yaml")
         with self.assertRaisesRegex(Exception, "delegate 'npu0' cannot be used: .*sim_nqu"):
