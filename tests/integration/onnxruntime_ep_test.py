@@ -2,7 +2,8 @@
 """Deputy as an execution provider in ONNX Runtime, as Python's users load it: libdeputy_ort_ep.so. Exits 77, with the
 reason, where onnxruntime, or what all of the chosen tests need, is missing.
 
-  onnxruntime_ep_test.py --library SO --plugins DIR --fixtures DIR --data DIR [--host PROGRAM] [unittest's arguments]
+  onnxruntime_ep_test.py --library SO --plugins DIR --fixtures DIR --data DIR --document PAGE --host PROGRAM
+                         [unittest's arguments]
 """
 
 import argparse
@@ -10,6 +11,7 @@ import ctypes
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -506,10 +508,27 @@ class Library(unittest.TestCase):
         self.assertIn("did you mean 'delegates'?", said)
 
 
+class Documents(unittest.TestCase):
+    def test_TheExampleForPythonRuns(self):
+        page = Path(ARGS.document).read_text().split("\n## ONNX Runtime\n")[1].split("\n## ")[0]
+        blocks = dict(re.findall(r"```(yaml|python)\n(.*?)```", page, re.S))
+        with tempfile.TemporaryDirectory() as scratch:
+            Path(scratch, "edge.yaml").write_text(blocks["yaml"] + f"plugins: {{paths: [{ARGS.plugins}]}}\n")
+            Path(scratch, "run.py").write_text(blocks["python"])
+            Path(scratch, "model.onnx").write_bytes(
+                model([helper.make_node("Exp", ["x"], ["e"]), helper.make_node("Relu", ["e"], ["y"])],
+                      [tensor("x", [1, 2])], [tensor("y", [1, 2])]))
+            done = subprocess.run([sys.executable, "run.py", ARGS.library, "model.onnx"], cwd=scratch, text=True,
+                                  capture_output=True, timeout=100,
+                                  env={**os.environ, "DEPUTY_SYSTEM_CONFIG": "", "XDG_CONFIG_HOME": scratch})
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertIn("2.71", done.stdout)
+            self.assertEqual([graph["nodes"] for graph in json.loads(Path(scratch, "report.json").read_text())["graphs"]],
+                             [2])
+
+
 class Cpp(unittest.TestCase):
     def test_AProgramRunsAModelInFourThreads(self):
-        if ARGS.host is None:
-            self.skipTest("without --host")
         library = glob.glob(str(Path(ort.__file__).parent / "capi" / "libonnxruntime.so*"))
         if not library:
             self.skipTest("this onnxruntime has no libonnxruntime.so")
@@ -535,7 +554,8 @@ if __name__ == "__main__":
     parser.add_argument("--plugins", required=True)
     parser.add_argument("--fixtures", required=True)
     parser.add_argument("--data", required=True)
-    parser.add_argument("--host")
+    parser.add_argument("--document", required=True)
+    parser.add_argument("--host", required=True)
     ARGS, rest = parser.parse_known_args()
     if not hasattr(ort, "register_execution_provider_library"):
         print(f"skipped: onnxruntime {ort.__version__} registers no libraries")
