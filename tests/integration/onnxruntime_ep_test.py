@@ -520,7 +520,7 @@ class Documents(unittest.TestCase):
                       [tensor("x", [1, 2])], [tensor("y", [1, 2])]))
             done = subprocess.run([sys.executable, "run.py", ARGS.library, "model.onnx"], cwd=scratch, text=True,
                                   capture_output=True, timeout=100,
-                                  env={**os.environ, "DEPUTY_SYSTEM_CONFIG": "", "XDG_CONFIG_HOME": scratch})
+                                  env={**os.environ, "DEPUTY_SYSTEM_CONFIG": "", "DEPUTY_CONFIG": f"{scratch}/edge.yaml"})
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertIn("2.71", done.stdout)
             self.assertEqual([graph["nodes"] for graph in json.loads(Path(scratch, "report.json").read_text())["graphs"]],
