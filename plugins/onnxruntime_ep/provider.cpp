@@ -63,7 +63,12 @@ Provider::Provider(const Runtime& environment, const ort::Logger* session_logger
   GetName = [](const Ep*) { return kProviderName; };
   GetCapability = [](Ep* ep, const ort::Graph* graph, ort::EpGraphSupportInfo* support) {
     auto* self = static_cast<Provider*>(ep);
-    return self->runtime_.Guard([&] { return self->Claim(graph, support); });
+    // The session goes on without this provider where the question fails, which it must not do silently.
+    return self->runtime_.Guard([&] {
+      Status status = self->Claim(graph, support);
+      if (!status.ok()) self->runtime_.Log(ort::kError, "no node is taken: " + status.ToString());
+      return status;
+    });
   };
   // `ep_context_nodes` are for models with compiled parts, which Deputy keeps in its own store.
   Compile = [](Ep* ep, const ort::Graph** graphs, const ort::Node** fused, size_t count, ort::NodeComputeInfo** infos,
@@ -105,7 +110,6 @@ Provider::~Provider() {
   if (const Status status = environment_.Taken(failed); !status.ok()) environment_.Log(ort::kError, status.message());
 }
 
-// A failure here is logged by ONNX Runtime, and the session goes on without this provider: the log is told why.
 Status Provider::Claim(const ort::Graph* handle, ort::EpGraphSupportInfo* support) {
   const std::lock_guard lock(mutex_);
   DEPUTY_ASSIGN_OR_RETURN(const Graph graph, ReadGraph(runtime_, handle));
