@@ -1,6 +1,7 @@
 #include "fused_model.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -28,7 +29,12 @@ using ort::Slot;
 constexpr size_t kMostShapesKept = 256;
 
 // Where a tensor without elements has no memory; not read and not written.
-char no_elements = 0;
+alignas(64) char no_elements = 0;
+
+// Memory that an application has bound may begin anywhere.
+bool IsAligned(const void* data, DType dtype) {
+  return reinterpret_cast<uintptr_t>(data) % std::max<size_t>(deputy::SizeOf(dtype), 1) == 0;
+}
 
 bool IsStatic(const Shape& shape) {
   return std::all_of(shape.begin(), shape.end(), [](int64_t extent) { return extent >= 0; });
@@ -140,18 +146,22 @@ Status FusedModel::RunIn(Session& session, const Runtime& runtime, ort::KernelCo
     return data == nullptr ? &no_elements : data;
   };
   std::vector<Tensor> outputs(outputs_.size());
+  std::vector<void*> unaligned(outputs_.size(), nullptr);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!shapes[i]) continue;
     const DType dtype = model_.outputs()[i].dtype;
     DEPUTY_ASSIGN_OR_RETURN(void* data, output_of(i, *shapes[i]));
-    if (data == nullptr) continue;
+    if (!IsAligned(data, dtype)) unaligned[i] = data;
+    if (data == nullptr || unaligned[i] != nullptr) continue;
     DEPUTY_ASSIGN_OR_RETURN(const size_t bytes, deputy::ByteSize(dtype, *shapes[i]));
     DEPUTY_ASSIGN_OR_RETURN(outputs[i], Tensor::Wrap(dtype, *shapes[i], data, bytes));
   }
   DEPUTY_RETURN_IF_ERROR(session.Predict(inputs, &outputs));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (shapes[i]) continue;
-    DEPUTY_ASSIGN_OR_RETURN(void* data, output_of(i, outputs[i].shape()));
+    void* data = unaligned[i];
+    if (!shapes[i]) {
+      DEPUTY_ASSIGN_OR_RETURN(data, output_of(i, outputs[i].shape()));
+    }
     if (data != nullptr && outputs[i].byte_size() != 0) std::memcpy(data, outputs[i].data(), outputs[i].byte_size());
   }
   return {};

@@ -26,7 +26,7 @@ class FusedModel {
                                                           const std::vector<std::string>& outputs);
 
   // Reads the inputs and writes the outputs in ONNX Runtime's memory. Only an output whose extents follow from the
-  // values of the inputs is copied. [any-thread]
+  // values of the inputs is copied, and one in memory that is not aligned to its elements. [any-thread]
   deputy::Status Run(const Runtime& runtime, ort::KernelContext* context);
 
   const std::string& name() const { return name_; }

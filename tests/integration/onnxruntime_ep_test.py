@@ -275,6 +275,24 @@ class Graphs(Host):
         feeds = [{"x": np.array(x, "float32")} for x in ([[1, 0, 2], [0, 0, 3]], [[0] * 3] * 2, [[1] * 3] * 2)]
         self.compare(source, feeds, taken=2)
 
+    def test_TensorsMayHaveNoElements(self):
+        source = model([helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Transpose", ["r"], ["y"]),
+                        helper.make_node("Shape", ["x"], ["s"], start=2, end=1)],
+                       [tensor("x", [3, 0, 5])], [tensor("y", [5, 0, 3]), tensor("s", [0], TensorProto.INT64)])
+        self.compare(source, {"x": np.zeros((3, 0, 5), "float32")}, taken=3)
+
+    def test_BoundMemoryNeedNotBeAligned(self):
+        source = model([helper.make_node("Relu", ["x"], ["y"])], [tensor("x", [1, 4])], [tensor("y", [1, 4])])
+        session = self.session(source)
+        memory = [np.zeros(17, "uint8"), np.zeros(17, "uint8")]
+        x = np.array([[1, -2, 3, -4]], "float32")
+        memory[0][1:] = x.view("uint8").reshape(-1)
+        binding = session.io_binding()
+        binding.bind_input("x", "cpu", 0, np.float32, [1, 4], memory[0].ctypes.data + 1)
+        binding.bind_output("y", "cpu", 0, np.float32, [1, 4], memory[1].ctypes.data + 1)
+        session.run_with_iobinding(binding)
+        np.testing.assert_array_equal(np.frombuffer(memory[1][1:].tobytes(), "float32"), np.maximum(x[0], 0))
+
     def test_ConstantsAndAttributesOfAllTypesReachDeputy(self):
         rng = np.random.default_rng(1)
         weights = numpy_helper.from_array(rng.normal(size=(4, 3, 3, 3)).astype("float32"), "w")
