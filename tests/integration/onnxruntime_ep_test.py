@@ -166,6 +166,63 @@ class RealModels(Host):
                 self.assertEqual(len(report["graphs"]), 1)
 
 
+class Conformance(Host):
+    """ONNX's own cases through ONNX Runtime's graphs: what ONNX Runtime runs right by itself is right with Deputy."""
+
+    CLASSES = ("core", "core_int", "core_fp16_fp64", "control_flow", "simple", "pytorch-operator", "lowbit", "bf16")
+
+    def setUp(self):
+        self.index = Path(ARGS.data, "onnx-cases", "index.tsv")
+        if not self.index.is_file():
+            self.skipTest(f"no cases in {ARGS.data}")
+        super().setUp()
+        self.cpu = self.config("  []\n", name="cpu.yaml")
+
+    def answers(self, session, folder):
+        inputs = {info.name: read_tensor(folder / "test_data_set_0" / f"input_{i}.pb")
+                  for i, info in enumerate(session.get_inputs())}
+        return session.run(None, inputs)
+
+    def is_right(self, outputs, folder):
+        for i, output in enumerate(outputs):
+            expected = read_tensor(folder / "test_data_set_0" / f"output_{i}.pb")
+            if output.shape != expected.shape or output.dtype != expected.dtype:
+                return False
+            if expected.dtype.kind not in "fiub":
+                if not np.array_equal(output, expected):
+                    return False
+            elif not np.allclose(output.astype("float64"), expected.astype("float64"), rtol=1e-3, atol=1e-4,
+                                 equal_nan=True):
+                return False
+        return True
+
+    def test_WhatOnnxRuntimeRunsRightIsRightWithDeputy(self):
+        rows = [line.split("\t") for line in self.index.read_text().splitlines()[1:]]
+        plain = ort.SessionOptions()
+        plain.log_severity_level = 4
+        right = fused = 0
+        for case, group, kind, *_ in rows:
+            if kind not in self.CLASSES:
+                continue
+            folder = self.index.parent / group / case
+            try:
+                expected = self.answers(ort.InferenceSession(str(folder / "model.onnx"), plain), folder)
+                if not all(isinstance(one, np.ndarray) for one in expected) or not self.is_right(expected, folder):
+                    continue
+            except Exception:  # of many kinds: not one that ONNX Runtime runs
+                continue
+            with self.subTest(case=case):
+                session = self.session(str(folder / "model.onnx"), options={"config": self.cpu},
+                                       level=ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
+                outputs = self.answers(session, folder)
+                self.assertTrue(self.is_right(outputs, folder))
+                del session
+                right += 1
+                fused += 1 if self.report()["graphs"] else 0
+        self.assertGreater(right, 400)
+        self.assertGreater(fused, 0.95 * right)
+
+
 class Devices(Host):
     def test_EachDelegateIsADeviceAndOneIsForTheWholeConfiguration(self):
         devices = [device for device in ort.get_ep_devices() if device.ep_name == NAME]
