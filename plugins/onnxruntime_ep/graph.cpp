@@ -82,9 +82,7 @@ class Reader {
     for (const ort::Node* node : nodes) DEPUTY_RETURN_IF_ERROR(ReadNode(node));
     DEPUTY_RETURN_IF_ERROR(ReadList(Slot::Graph_GetNumOutputs, Slot::Graph_GetOutputs, graph_.outputs));
     for (const size_t output : graph_.outputs) graph_.values[output].is_graph_output = true;
-    const ort::Node* parent = nullptr;
-    DEPUTY_RETURN_IF_ERROR(runtime_.Try(Slot::Graph_GetParentNode, handle_, &parent));
-    graph_.is_subgraph = parent != nullptr;
+    DEPUTY_RETURN_IF_ERROR(ReadParents());
     if (runtime_.host_minor() == 23)  // which does not show the parents
       graph_.is_subgraph = has_outer_values_ || graph_.inputs.empty();
     std::erase_if(graph_.inputs, [this](size_t input) { return graph_.values[input].is_constant; });
@@ -92,6 +90,20 @@ class Reader {
   }
 
  private:
+  Status ReadParents() {
+    const ort::Graph* graph = handle_;
+    for (int depth = 0; graph != nullptr && depth < kMostDepth; ++depth) {
+      const ort::Node* parent = nullptr;
+      DEPUTY_RETURN_IF_ERROR(runtime_.Try(Slot::Graph_GetParentNode, graph, &parent));
+      if (parent == nullptr) break;
+      graph_.is_subgraph = true;
+      DEPUTY_ASSIGN_OR_RETURN(const std::string type, TextOf(runtime_, Slot::Node_GetOperatorType, parent));
+      if (type != "If" && type != "Loop" && type != "Scan") graph_.is_in_function = true;
+      DEPUTY_RETURN_IF_ERROR(runtime_.Try(Slot::Node_GetGraph, parent, &graph));
+    }
+    return {};
+  }
+
   Status ReadOpsets() {
     size_t count = 0;
     DEPUTY_RETURN_IF_ERROR(runtime_.Try(Slot::Graph_GetNumOperatorSets, handle_, &count));

@@ -64,6 +64,8 @@ inline constexpr size_t kNone = SIZE_MAX;
 struct Graph {
   std::string name;
   bool is_subgraph = false;  // of a node; a guess in version 23
+  // Inside the subgraph of an operator that ONNX Runtime replaces by its function, such as SequenceMap.
+  bool is_in_function = false;
   int64_t ir_version = 0;
   std::vector<std::pair<std::string, int64_t>> opsets;
   std::vector<Value> values;

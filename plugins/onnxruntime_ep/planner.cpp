@@ -229,7 +229,8 @@ Result<Claims> Planner::Claim(const Graph& graph) {
   std::erase_if(models_, [this](const auto& model) { return recent_.count(model.first) == 0; });
   for (size_t i = 0; i < graph.nodes.size(); ++i)
     if (!search.is_taken[i] && graph.nodes[i].provider != kProviderName)
-      claims.left.push_back({graph.nodes[i].name, graph.nodes[i].op_type, search.reasons[i]});
+      claims.left.push_back(
+          {graph.nodes[i].name, graph.nodes[i].op_type, search.reasons[i], !graph.nodes[i].provider.empty()});
   return claims;
 }
 

@@ -17,6 +17,7 @@ namespace ort_ep {
 // A node that ONNX Runtime keeps.
 struct LeftNode {
   std::string name, op_type, reason;
+  bool is_assigned = false;  // to another provider before
 };
 
 struct Claims {

@@ -117,6 +117,8 @@ Status Provider::Claim(const ort::Graph* handle, ort::EpGraphSupportInfo* suppor
   // With the CPU, a subgraph belongs to its node, which is claimed with it.
   if (graph.is_subgraph && (planner_.deputy().has_cpu || takes_one_graph)) return {};
   if (takes_one_graph && has_claimed_) return {};
+  // ONNX Runtime would not find a fused node when it puts the function in the place of the operator.
+  if (graph.is_in_function) return {};
   DEPUTY_ASSIGN_OR_RETURN(Claims claims, planner_.Claim(graph));
   for (const std::vector<size_t>& subset : claims.subsets) {
     std::vector<const ort::Node*> nodes;
@@ -134,7 +136,7 @@ Status Provider::Claim(const ort::Graph* handle, ort::EpGraphSupportInfo* suppor
     const auto known = std::find_if(report_.left.begin(), report_.left.end(), same);
     if (known == report_.left.end())
       report_.left.push_back(std::move(node));
-    else
+    else if (!node.is_assigned)
       *known = std::move(node);
   }
   return {};

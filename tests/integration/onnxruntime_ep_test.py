@@ -411,6 +411,16 @@ class Graphs(Host):
         self.assertGreaterEqual(len(report["graphs"]), 3)
         self.assertEqual([node["op_type"] for node in report["left_to_onnxruntime"] if node["op_type"] == "If"], ["If"])
 
+    def test_SubgraphsOfFunctionsStayWithOnnxRuntime(self):
+        body = helper.make_graph([helper.make_node("Relu", ["e"], ["r"])], "body", [tensor("e", [1, 4])],
+                                 [tensor("r", [1, 4])])
+        nodes = [helper.make_node("SequenceConstruct", ["x", "x"], ["s"]),
+                 helper.make_node("SequenceMap", ["s"], ["m"], body=body),
+                 helper.make_node("SequenceAt", ["m", "at"], ["y"])]  # fmt: skip
+        at = numpy_helper.from_array(np.array(1, "int64"), "at")
+        source = model(nodes, [tensor("x", [1, 4])], [tensor("y", [1, 4])], [at])
+        self.compare(source, {"x": np.array([[-1, 2, -3, 4]], "float32")}, "npu0", tolerance=HALF)
+
     def test_WithoutFallbackOnnxRuntimeHasWhatNoDelegateTakes(self):
         config = self.config(NPU, "fallback: none\n", name="none.yaml")
         nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Erf", ["a"], ["b"]),
