@@ -110,6 +110,9 @@ Result<Planner::Search> Planner::Begin(const Graph& graph) const {
       producers[value] = i;
     }
     search.reasons[i] = ObstacleOf(graph, node, deputy_.has_cpu);
+    const auto is_given = [&](size_t value) { return value == kNone || graph.values[value].is_constant; };
+    if (!gives_captured_ && !std::all_of(node.captured.begin(), node.captured.end(), is_given))
+      search.reasons[i] = "this version of ONNX Runtime does not pass what its subgraphs read";
     search.is_taken[i] = search.reasons[i].empty();
   }
   // What a node reads is made before it: checked, since the subsets rely on it.

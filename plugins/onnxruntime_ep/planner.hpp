@@ -28,7 +28,8 @@ struct Claims {
 // One thread at a time.
 class Planner {
  public:
-  explicit Planner(Deputy deputy) : deputy_(std::move(deputy)) {}
+  // `gives_captured`: whether a fused node gets the values that only subgraphs of its nodes read.
+  Planner(Deputy deputy, bool gives_captured) : deputy_(std::move(deputy)), gives_captured_(gives_captured) {}
 
   const Deputy& deputy() const { return deputy_; }
 
@@ -61,6 +62,7 @@ class Planner {
   bool LeaveCpuNodes(Search& search, const std::vector<size_t>& subset, bool for_placing, std::vector<bool>& owned);
 
   Deputy deputy_;
+  const bool gives_captured_;
   std::set<std::string> recent_;                 // keys of the models of the last division into subsets
   std::map<std::string, deputy::Model> models_;  // by "r" and key; by "p" and key with Deputy::placing
 };

@@ -14,7 +14,8 @@ using ort::EpSlot;
 using ort::Slot;
 
 constexpr int32_t kChannelsFirst = 0;  // OrtEpDataLayout_NCHW
-// Older ones give fused nodes of different graphs of a model the same name, and refuse the second.
+// Older ones give fused nodes of different graphs of a model the same name, and refuse the second; and they do not give
+// a fused node what only subgraphs of its nodes read.
 constexpr uint32_t kFirstWithSubgraphs = 26;
 constexpr int kAsIs = 0;  // of ShouldConvertDataLayoutForOp: 0 no, 1 yes, negative: as the host would
 
@@ -56,7 +57,7 @@ Provider::Provider(const Runtime& environment, const ort::Logger* session_logger
     : ort::Ep{},
       environment_(environment),
       runtime_(environment.WithLogger(session_logger)),
-      planner_(std::move(deputy)) {
+      planner_(std::move(deputy), environment.host_minor() >= kFirstWithSubgraphs) {
   report_.host_version = environment.host_version();
   report_.settings = std::move(settings);
   version = kStatedVersion;
