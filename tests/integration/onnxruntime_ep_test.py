@@ -6,7 +6,6 @@ reason, where onnxruntime, or what all of the chosen tests need, is missing.
                          [unittest's arguments]
 """
 
-import argparse
 import ctypes
 import glob
 import json
@@ -20,207 +19,8 @@ import threading
 import unittest
 from pathlib import Path
 
-try:
-    import numpy as np
-    import onnx
-    import onnxruntime as ort
-    from onnx import TensorProto, helper, numpy_helper
-except ImportError as error:
-    print(f"skipped: {error}")
-    sys.exit(77)
-
-ARGS = None
-NAME = "DeputyExecutionProvider"
-DELEGATES = "  - {name: npu0, delegate: sim_npu}\n  - {name: onednn}\n"
-EAGER = "  - {name: npu0, delegate: sim_npu}\n  - {name: onednn, options: {accept: everything}}\n"
-NPU = "  - {name: npu0, delegate: sim_npu}\n"
-# Beside the CPU, of an output's largest magnitude: factors of the NPU's products are fp16.
-EXACT, HALF = 1e-5, 1e-2
-MODELS = {"aecmos_16k": EXACT, "dnsmos_p808": EXACT, "magika_fast_v2_1": EXACT, "mnist_cntk": EXACT,
-          "policy_go1": EXACT, "ppocr_det_v2_ch": EXACT, "silero_vad_16k_op15": EXACT, "squeezenet_fp16": HALF,
-          "t5_random_encoder": EXACT, "ultraface_rfb_320": EXACT, "vittrack": EXACT}
-ON_NPU = ["aecmos_16k", "dnsmos_p808", "mnist_cntk", "policy_go1", "squeezenet_fp16", "ultraface_rfb_320", "vittrack"]
-ON_ONEDNN = ["aecmos_16k", "dnsmos_p808", "mnist_cntk", "policy_go1", "ppocr_det_v2_ch", "silero_vad_16k_op15",
-             "squeezenet_fp16", "ultraface_rfb_320", "vittrack"]
-
-
-def read_tensor(path):
-    tensor = TensorProto()
-    tensor.ParseFromString(Path(path).read_bytes())
-    return numpy_helper.to_array(tensor)
-
-
-def tensor(name, shape, dtype=TensorProto.FLOAT):
-    return helper.make_tensor_value_info(name, dtype, shape)
-
-
-def model(nodes, inputs, outputs, constants=(), version=17, domains=()):
-    graph = helper.make_graph(nodes, "test", inputs, outputs, list(constants))
-    opsets = [helper.make_opsetid("", version), *(helper.make_opsetid(domain, 1) for domain in domains)]
-    made = helper.make_model(graph, opset_imports=opsets, ir_version=8)
-    onnx.checker.check_model(made)
-    return made.SerializeToString()
-
-
-class Host(unittest.TestCase):
-    """Registers the library with a configuration whose devices the test then uses."""
-
-    delegates = DELEGATES
-
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name)
-        self.report_path = self.scratch / "report.json"
-        self.log = "error"
-        self.register(self.config())
-
-    def config(self, delegates=None, keys="", plugins=None, name="c.yaml"):
-        path = self.scratch / name
-        path.write_text(f"version: 1\nplugins: {{paths: [{plugins or ARGS.plugins}]}}\ncache: {{dir: 'off'}}\n"
-                        f"log: {{level: error}}\ndelegates:\n{delegates or self.delegates}{keys}")
-        return str(path)
-
-    def register(self, config):
-        os.environ["DEPUTY_CONFIG"] = config
-        os.environ["DEPUTY_SYSTEM_CONFIG"] = ""
-        ort.set_default_logger_severity(3)
-        ort.register_execution_provider_library("deputy", ARGS.library)
-        self.addCleanup(ort.unregister_execution_provider_library, "deputy")
-
-    def device(self, delegate=None):
-        found = [device for device in ort.get_ep_devices()
-                 if device.ep_name == NAME and device.ep_metadata.get("delegate") == delegate]
-        self.assertEqual(len(found), 1, delegate)
-        return found[0]
-
-    def session(self, source, delegate=None, options=(), level=ort.GraphOptimizationLevel.ORT_ENABLE_ALL):
-        made = ort.SessionOptions()
-        made.log_severity_level = 3
-        made.graph_optimization_level = level
-        made.add_provider_for_devices([self.device(delegate)], {"report": str(self.report_path), **dict(options)})
-        return ort.InferenceSession(source, made)
-
-    def report(self):
-        """After the last reference to the session is gone."""
-        return json.loads(self.report_path.read_text())
-
-    def fused(self):
-        return sum(graph["nodes"] for graph in self.report()["graphs"])
-
-    def assert_near(self, got, expected, tolerance):
-        self.assertEqual(got.shape, expected.shape)
-        got, expected = got.astype("float64"), expected.astype("float64")
-        largest = np.abs(expected).max() if expected.size else 0
-        np.testing.assert_allclose(got, expected, rtol=1e-3, atol=max(tolerance * largest, 1e-6))
-
-
-class RealModels(Host):
-    def setUp(self):
-        if not Path(ARGS.data, "models").is_dir():
-            self.skipTest(f"no models in {ARGS.data}")
-        super().setUp()
-
-    def check(self, name, delegate, tolerance):
-        folder = Path(ARGS.data, "models", name)
-        session = self.session(str(folder / "model.onnx"), delegate)
-        sets = sorted(glob.glob(f"{folder}/test_data_set_*"))
-        self.assertTrue(sets)
-        for data in sets:
-            inputs = {}
-            for i, info in enumerate(session.get_inputs()):
-                value = read_tensor(f"{data}/input_{i}.pb")
-                inputs[info.name] = value.astype("float16") if info.type == "tensor(float16)" else value
-            for i, output in enumerate(session.run(None, inputs)):
-                self.assert_near(output, read_tensor(f"{data}/output_{i}.pb"), tolerance)
-        del session, info
-        report = self.report()
-        self.assertFalse(report["health"]["degraded"])
-        return report
-
-    def nodes_of(self, report, delegate):
-        return sum(entry["nodes"] for graph in report["graphs"] for entry in graph["placement"]["delegates"]
-                   if entry["name"] == delegate)
-
-    def test_SimNpuRunsItsNodesAndOnnxRuntimeTheRest(self):
-        for name in ON_NPU:
-            with self.subTest(model=name):
-                report = self.check(name, "npu0", HALF)
-                self.assertGreater(self.nodes_of(report, "npu0"), 0)
-                self.assertEqual(self.nodes_of(report, "cpu"), 0)
-                self.assertTrue(all(graph["runs"] > 0 for graph in report["graphs"]))
-                for node in report["left_to_onnxruntime"]:
-                    self.assertTrue(node["reason"], node)
-
-    def test_OneDnnRunsItsNodesAndOnnxRuntimeTheRest(self):
-        for name in ON_ONEDNN:
-            with self.subTest(model=name):
-                report = self.check(name, "onednn", MODELS[name])
-                self.assertGreater(self.nodes_of(report, "onednn"), 0)
-
-    def test_TheWholeConfigurationRunsAllNodes(self):
-        for name in MODELS:
-            with self.subTest(model=name):
-                report = self.check(name, None, HALF)
-                self.assertEqual(report["left_to_onnxruntime"], [])
-                self.assertEqual(len(report["graphs"]), 1)
-
-
-class Conformance(Host):
-    """ONNX's own cases through ONNX Runtime's graphs: what ONNX Runtime runs right by itself is right with Deputy."""
-
-    CLASSES = ("core", "core_int", "core_fp16_fp64", "control_flow", "simple", "pytorch-operator", "lowbit", "bf16")
-
-    def setUp(self):
-        self.index = Path(ARGS.data, "onnx-cases", "index.tsv")
-        if not self.index.is_file():
-            self.skipTest(f"no cases in {ARGS.data}")
-        super().setUp()
-        self.cpu = self.config("  []\n", name="cpu.yaml")
-
-    def answers(self, session, folder):
-        inputs = {info.name: read_tensor(folder / "test_data_set_0" / f"input_{i}.pb")
-                  for i, info in enumerate(session.get_inputs())}
-        return session.run(None, inputs)
-
-    def is_right(self, outputs, folder):
-        for i, output in enumerate(outputs):
-            expected = read_tensor(folder / "test_data_set_0" / f"output_{i}.pb")
-            if output.shape != expected.shape or output.dtype != expected.dtype:
-                return False
-            if expected.dtype.kind not in "fiub":
-                if not np.array_equal(output, expected):
-                    return False
-            elif not np.allclose(output.astype("float64"), expected.astype("float64"), rtol=1e-3, atol=1e-4,
-                                 equal_nan=True):
-                return False
-        return True
-
-    def test_WhatOnnxRuntimeRunsRightIsRightWithDeputy(self):
-        rows = [line.split("\t") for line in self.index.read_text().splitlines()[1:]]
-        plain = ort.SessionOptions()
-        plain.log_severity_level = 4
-        right = fused = 0
-        for case, group, kind, *_ in rows:
-            if kind not in self.CLASSES:
-                continue
-            folder = self.index.parent / group / case
-            try:
-                expected = self.answers(ort.InferenceSession(str(folder / "model.onnx"), plain), folder)
-                if not all(isinstance(one, np.ndarray) for one in expected) or not self.is_right(expected, folder):
-                    continue
-            except Exception:  # of many kinds: not one that ONNX Runtime runs
-                continue
-            with self.subTest(case=case):
-                session = self.session(str(folder / "model.onnx"), options={"config": self.cpu},
-                                       level=ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
-                outputs = self.answers(session, folder)
-                self.assertTrue(self.is_right(outputs, folder))
-                del session
-                right += 1
-                fused += 1 if self.report()["graphs"] else 0
-        self.assertGreater(right, 400)
-        self.assertGreater(fused, 0.95 * right)
+from onnxruntime_ep import (DELEGATES, EAGER, EXACT, HALF, NAME, NPU, Host, TensorProto, arguments, helper, main, model, np,
+                            numpy_helper, ort, tensor)
 
 
 class Devices(Host):
@@ -442,7 +242,7 @@ class Faults(Host):
     def run_with(self, fixture, keys="", runs=3):
         folder = self.scratch / fixture
         folder.mkdir()
-        shutil.copy(Path(ARGS.fixtures, f"{fixture}.so"), folder)
+        shutil.copy(Path(arguments.fixtures, f"{fixture}.so"), folder)
         config = self.config(f"  - {{name: {fixture}, isolation: process{keys}}}\n", plugins=folder,
                              name=f"{fixture}.yaml")
         source = model([helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Neg", ["r"], ["y"])],
@@ -539,7 +339,7 @@ class Library(unittest.TestCase):
     """What needs a process of its own, or none."""
 
     def test_OnlyTheTwoFunctionsAreExported(self):
-        listing = subprocess.run(["nm", "-D", "--defined-only", ARGS.library], check=True, capture_output=True, text=True)
+        listing = subprocess.run(["nm", "-D", "--defined-only", arguments.library], check=True, capture_output=True, text=True)
         self.assertEqual(sorted(line.split()[-1] for line in listing.stdout.splitlines()),
                          ["CreateEpFactories", "ReleaseEpFactory"])
 
@@ -554,7 +354,7 @@ class Library(unittest.TestCase):
         get_version = ctypes.CFUNCTYPE(ctypes.c_void_p)(lambda: ctypes.addressof(text))
         text = ctypes.create_string_buffer(b"1.22.1")
         base = (ctypes.c_void_p * 2)(ctypes.cast(get_api, ctypes.c_void_p), ctypes.cast(get_version, ctypes.c_void_p))
-        create = ctypes.CDLL(ARGS.library).CreateEpFactories
+        create = ctypes.CDLL(arguments.library).CreateEpFactories
         create.restype = ctypes.c_void_p
         factories, count = (ctypes.c_void_p * 4)(), ctypes.c_size_t(9)
         status = create(b"deputy", base, None, factories, ctypes.c_size_t(4), ctypes.byref(count))
@@ -562,7 +362,7 @@ class Library(unittest.TestCase):
         self.assertIn("needs ONNX Runtime 1.23 or newer, and this one is 1.22.1", said[0][1])
 
     def run_python(self, code, **environment):
-        done = subprocess.run([sys.executable, "-c", code, ARGS.library], capture_output=True, text=True, timeout=100,
+        done = subprocess.run([sys.executable, "-c", code, arguments.library], capture_output=True, text=True, timeout=100,
                               env={**os.environ, "DEPUTY_SYSTEM_CONFIG": "", **environment})
         return done.returncode, done.stdout + done.stderr
 
@@ -576,7 +376,7 @@ class Library(unittest.TestCase):
                 "print('done')\n")
         with tempfile.TemporaryDirectory() as scratch:
             config = Path(scratch, "c.yaml")
-            config.write_text(f"version: 1\nplugins: {{paths: [{ARGS.plugins}]}}\ndelegates:\n{DELEGATES}")
+            config.write_text(f"version: 1\nplugins: {{paths: [{arguments.plugins}]}}\ndelegates:\n{DELEGATES}")
             status, said = self.run_python(code, DEPUTY_CONFIG=str(config))
         self.assertEqual(status, 0, said)
         self.assertIn("done", said)
@@ -595,20 +395,20 @@ class Library(unittest.TestCase):
 
 class Documents(unittest.TestCase):
     def test_TheExampleForPythonRuns(self):
-        page = Path(ARGS.document).read_text().split("\n## ONNX Runtime\n")[1].split("\n## ")[0]
+        page = Path(arguments.document).read_text().split("\n## ONNX Runtime\n")[1].split("\n## ")[0]
         blocks = dict(re.findall(r"```(yaml|python)\n(.*?)```", page, re.S))
         with tempfile.TemporaryDirectory() as scratch:
-            Path(scratch, "edge.yaml").write_text(blocks["yaml"] + f"plugins: {{paths: [{ARGS.plugins}]}}\n")
-            Path(scratch, "run.py").write_text(blocks["python"])
+            Path(scratch, "provider.yaml").write_text(blocks["yaml"] + f"plugins: {{paths: [{arguments.plugins}]}}\n")
+            Path(scratch, "session.py").write_text(blocks["python"])
             Path(scratch, "model.onnx").write_bytes(
                 model([helper.make_node("Exp", ["x"], ["e"]), helper.make_node("Relu", ["e"], ["y"])],
                       [tensor("x", [1, 2])], [tensor("y", [1, 2])]))
-            done = subprocess.run([sys.executable, "run.py", ARGS.library, "model.onnx"], cwd=scratch, text=True,
+            done = subprocess.run([sys.executable, "session.py", arguments.library, "model.onnx"], cwd=scratch, text=True,
                                   capture_output=True, timeout=100,
-                                  env={**os.environ, "DEPUTY_SYSTEM_CONFIG": "", "DEPUTY_CONFIG": f"{scratch}/edge.yaml"})
+                                  env={**os.environ, "DEPUTY_SYSTEM_CONFIG": "", "DEPUTY_CONFIG": f"{scratch}/provider.yaml"})
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertIn("2.71", done.stdout)
-            self.assertEqual([graph["nodes"] for graph in json.loads(Path(scratch, "report.json").read_text())["graphs"]],
+            self.assertEqual([graph["nodes"] for graph in json.loads(Path(scratch, "provider.json").read_text())["graphs"]],
                              [2])
 
 
@@ -622,8 +422,8 @@ class Cpp(unittest.TestCase):
             source.write_bytes(model([helper.make_node("Relu", ["x"], ["y"])], [tensor("x", [1, 4])],
                                      [tensor("y", [1, 4])]))
             config, report = Path(scratch, "c.yaml"), Path(scratch, "report.json")
-            config.write_text(f"version: 1\nplugins: {{paths: [{ARGS.plugins}]}}\ndelegates:\n{NPU}")
-            done = subprocess.run([ARGS.host, library[0], ARGS.library, str(source), "npu0", str(report)],
+            config.write_text(f"version: 1\nplugins: {{paths: [{arguments.plugins}]}}\ndelegates:\n{NPU}")
+            done = subprocess.run([arguments.host, library[0], arguments.library, str(source), "npu0", str(report)],
                                   capture_output=True, text=True, timeout=100,
                                   env={**os.environ, "DEPUTY_SYSTEM_CONFIG": "", "DEPUTY_CONFIG": str(config)})
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -633,19 +433,4 @@ class Cpp(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--deputy")
-    parser.add_argument("--library", required=True)
-    parser.add_argument("--plugins", required=True)
-    parser.add_argument("--fixtures", required=True)
-    parser.add_argument("--data", required=True)
-    parser.add_argument("--document", required=True)
-    parser.add_argument("--host", required=True)
-    ARGS, rest = parser.parse_known_args()
-    if not hasattr(ort, "register_execution_provider_library"):
-        print(f"skipped: onnxruntime {ort.__version__} registers no libraries")
-        sys.exit(77)
-    result = unittest.main(argv=[sys.argv[0], *rest], exit=False).result
-    if result.wasSuccessful() and len(result.skipped) == result.testsRun:
-        sys.exit(77)
-    sys.exit(0 if result.wasSuccessful() else 1)
+    main()

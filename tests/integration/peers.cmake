@@ -30,7 +30,11 @@ if(DEPUTY_BUILD_PLUGINS AND NOT DEPUTY_SANITIZE)
   target_include_directories(onnxruntime_ep_host PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(onnxruntime_ep_host PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
   foreach(what RealModels Conformance Devices Graphs Faults Threads Library Documents Cpp)
-    deputy_peer_test(onnxruntime_ep.${what} onnxruntime_ep_test.py --library $<TARGET_FILE:deputy_ort_ep> --plugins
+    set(script onnxruntime_ep_test.py)
+    if(what MATCHES "RealModels|Conformance")
+      set(script onnxruntime_ep_models_test.py)
+    endif()
+    deputy_peer_test(onnxruntime_ep.${what} ${script} --library $<TARGET_FILE:deputy_ort_ep> --plugins
                      ${DEPUTY_PLUGIN_DIR} --fixtures ${fixture_directory} --data ${DEPUTY_TEST_DATA} --document
                      ${PROJECT_SOURCE_DIR}/host/docs/in-other-hosts.md --host $<TARGET_FILE:onnxruntime_ep_host> ${what})
   endforeach()
