@@ -1,0 +1,30 @@
+// A partition, or any set of a graph's nodes, as a model of OpenVINO: written as ONNX by the SDK, read by OpenVINO's
+// front end.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device.hpp"
+
+namespace openvino {
+
+struct Conversion {
+  std::shared_ptr<ov::Model> model;
+  // In the order of the model's parameters and results.
+  std::vector<deputy_value_id> inputs, outputs;
+  // In the order of `names`, which are those that OpenVINO has seen.
+  std::vector<deputy_node_id> nodes;
+  std::vector<std::string> names;
+};
+
+// NOT_SUPPORTED with OpenVINO's reason where its front end cannot read it.
+sdk::Result<Conversion> Convert(const sdk::PartitionView& partition);
+// Nodes in topological order. What they read from others becomes an input, what others read an output.
+sdk::Result<Conversion> Convert(const sdk::GraphView& graph, const std::vector<deputy_node_id>& nodes);
+
+// The names of `known` in a list of names joined by commas, which may have commas themselves.
+std::vector<size_t> FindNames(const std::string& joined, const std::vector<std::string>& known);
+
+}  // namespace openvino

@@ -1,0 +1,39 @@
+// OpenVINO as the plugin uses it: one core for the process, the devices that it has here, and the words of its errors.
+#pragma once
+
+#include <exception>
+#include <openvino/openvino.hpp>
+#include <string>
+#include <vector>
+
+#include "deputy/sdk/sdk.hpp"
+
+namespace openvino {
+
+namespace sdk = deputy::sdk;
+
+// Never destroyed: its libraries have threads and destructors of their own, and the plugin is never unloaded.
+// Throws ov::Exception. [any-thread]
+ov::Core& TheCore();
+
+struct Device {
+  std::string name;  // OpenVINO's: "CPU", "GPU.0"
+  sdk::DeviceDescription description;
+};
+
+// The CPU first. The libraries for GPUs and NPUs are loaded only where the kernel has such a device, because that takes
+// tens of milliseconds and more. Throws ov::Exception.
+std::vector<Device> FindDevices();
+
+// "2026.4.1-22982-..."
+std::string VersionOfOpenVino();
+
+// The element type that a device computes float32 in, and the reverse of a hint's name.
+sdk::DType DTypeOf(const ov::element::Type& type);
+// Dynamic (no type) for types that tensors of runs cannot have.
+ov::element::Type ElementTypeOf(sdk::DType dtype);
+
+// One line, without the names of OpenVINO's sources.
+std::string MessageOf(const std::exception& error);
+
+}  // namespace openvino

@@ -1,0 +1,123 @@
+#include "support.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "rules.hpp"
+
+namespace openvino {
+namespace {
+
+std::string KindOf(const sdk::NodeView& node) {
+  return std::string(node.domain()) + ":" + std::string(node.op_type());
+}
+
+// So many nodes of one operator that cannot be converted alone stand for all others of it.
+constexpr int kEnoughFailures = 2;
+
+}  // namespace
+
+Support::Support(const sdk::GraphView& graph, std::string device, ov::AnyMap properties)
+    : graph_(&graph), device_(std::move(device)), properties_(std::move(properties)) {
+  std::vector<sdk::NodeView> candidates;
+  std::map<std::string, int32_t, std::less<>> versions;
+  for (size_t i = 0; i < graph.node_count(); ++i) {
+    const sdk::NodeView node = graph.NodeAt(i);
+    sdk::Verdict verdict = node.offered() ? CheckNode(node) : sdk::Verdict::No(sdk::Reason::kOther, "not offered");
+    if (verdict.supported()) {
+      candidates.push_back(node);
+      int32_t& version = versions[std::string(node.domain())];
+      version = std::max(version, node.since_version());
+    }
+    verdicts_[node.id()] = std::move(verdict);
+  }
+  std::vector<deputy_node_id> nodes;
+  for (const sdk::NodeView& node : candidates) {
+    const int32_t version = versions.find(node.domain())->second;
+    if (IsDefinitionIn(node, version))
+      nodes.push_back(node.id());
+    else
+      verdicts_[node.id()] = sdk::Verdict::No(
+          sdk::Reason::kOther, "definition " + std::to_string(node.since_version()) +
+                                   " means something else in operator set " + std::to_string(version) +
+                                   ", which the graph's other nodes need");
+  }
+  if (!nodes.empty()) Ask(nodes);
+  graph_ = nullptr;
+}
+
+sdk::Verdict Support::Of(deputy_node_id node) const {
+  const auto found = verdicts_.find(node);
+  return found == verdicts_.end() ? sdk::Verdict::No(sdk::Reason::kOther, "not a node of the graph") : found->second;
+}
+
+std::optional<Conversion> Support::Take(const sdk::PartitionView& partition) {
+  std::optional<Conversion> asked = std::exchange(asked_, std::nullopt);
+  const auto same = [](const auto& views, const auto& ids) {
+    return std::equal(views.begin(), views.end(), ids.begin(), ids.end(),
+                      [](const auto& view, const auto& id) { return view.id() == id; });
+  };
+  if (asked && same(partition.nodes(), asked->nodes) && same(partition.inputs(), asked->inputs) &&
+      same(partition.outputs(), asked->outputs))
+    return asked;
+  return std::nullopt;
+}
+
+void Support::Ask(const std::vector<deputy_node_id>& nodes) {
+  std::vector<deputy_node_id> open;
+  for (const deputy_node_id id : nodes) {
+    const sdk::NodeView node = graph_->Node(id);
+    if (failures_[KindOf(node)] < kEnoughFailures)
+      open.push_back(id);
+    else
+      Refuse(id, "OpenVINO does not convert " + std::string(node.op_type()) + " here");
+  }
+  if (open.empty()) return;
+  sdk::Result<Conversion> conversion = Convert(*graph_, open);
+  if (conversion.ok()) return Answer(std::move(*conversion));
+  if (open.size() == 1) {
+    ++failures_[KindOf(graph_->Node(open.front()))];
+    return Refuse(open.front(), conversion.status().message());
+  }
+  const auto middle = open.begin() + static_cast<std::ptrdiff_t>(open.size() / 2);
+  Ask({open.begin(), middle});
+  Ask({middle, open.end()});
+}
+
+void Support::Answer(Conversion conversion) {
+  ov::SupportedOpsMap supported;
+  try {
+    supported = TheCore().query_model(conversion.model, device_, properties_);
+  } catch (const std::exception& error) {
+    for (const deputy_node_id node : conversion.nodes) Refuse(node, MessageOf(error));
+    return;
+  }
+  // An operator of ONNX may become several of OpenVINO's, of which the last has its name.
+  std::unordered_map<std::string, size_t> positions;
+  for (size_t i = 0; i < conversion.names.size(); ++i) positions[conversion.names[i]] = i;
+  std::unordered_map<const ov::Node*, size_t> owners;
+  const auto ordered = conversion.model->get_ordered_ops();
+  for (auto op = ordered.rbegin(); op != ordered.rend(); ++op) {
+    const std::string& name = (*op)->get_friendly_name();
+    if (const auto found = positions.find(name); found != positions.end()) {
+      owners[op->get()] = found->second;
+    } else {
+      for (const auto& output : (*op)->outputs())
+        for (const auto& target : output.get_target_inputs())
+          if (const auto owner = owners.find(target.get_node()); owner != owners.end())
+            owners[op->get()] = owner->second;
+    }
+    const std::string type = (*op)->get_type_name();
+    if (supported.count(name) != 0 || type == "Parameter" || type == "Result" || type == "Constant") continue;
+    if (const auto owner = owners.find(op->get()); owner != owners.end())
+      Refuse(conversion.nodes[owner->second], "OpenVINO's device " + device_ + " does not run " + type);
+  }
+  asked_ = std::move(conversion);
+}
+
+void Support::Refuse(deputy_node_id node, std::string why) {
+  verdicts_[node] = sdk::Verdict::No(sdk::Reason::kOther, std::move(why));
+}
+
+}  // namespace openvino
