@@ -19,9 +19,19 @@ add_custom_command(
 add_custom_target(deputy_sdk_stage DEPENDS ${DEPUTY_SDK_STAGE}/.staged)
 
 set(DEPUTY_PLUGINS "" CACHE STRING "Folders of plugins/ to build; empty for all")
+set(DEPUTY_OPENVINO_DIR ${PROJECT_SOURCE_DIR}/build/guests/openvino
+    CACHE PATH "Where pip install --target has put openvino, for plugins/openvino; absent: OpenVINO_DIR or the system's")
+set(OpenVINO_DIR "" CACHE PATH "The folder of OpenVINOConfig.cmake, for plugins/openvino")
 set(cross_args "")
 if(CMAKE_TOOLCHAIN_FILE)
   list(APPEND cross_args -DCMAKE_TOOLCHAIN_FILE=${CMAKE_TOOLCHAIN_FILE} -DDEPUTY_SYSROOT=${DEPUTY_SYSROOT})
+endif()
+set(guest_args "")
+if(EXISTS ${DEPUTY_OPENVINO_DIR})
+  list(APPEND guest_args -DDEPUTY_OPENVINO_DIR=${DEPUTY_OPENVINO_DIR})
+endif()
+if(OpenVINO_DIR)
+  list(APPEND guest_args -DOpenVINO_DIR=${OpenVINO_DIR})
 endif()
 list(JOIN DEPUTY_PLUGINS "|" plugins_joined)
 
@@ -45,6 +55,7 @@ ExternalProject_Add(
              -DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${DEPUTY_PLUGIN_DIR}
              -DDEPUTY_PLUGINS=${plugins_joined}
              ${cross_args}
+             ${guest_args}
              "-DCMAKE_C_FLAGS_RELWITHDEBINFO=${CMAKE_C_FLAGS_RELWITHDEBINFO}"
              "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=${CMAKE_CXX_FLAGS_RELWITHDEBINFO}"
              "-DCMAKE_C_FLAGS=${CMAKE_C_FLAGS} ${sanitizer_flags}"

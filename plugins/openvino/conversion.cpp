@@ -1,6 +1,8 @@
 #include "conversion.hpp"
 
 #include <algorithm>
+#include <openvino/op/parameter.hpp>
+#include <openvino/op/result.hpp>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -31,6 +33,10 @@ sdk::Result<Conversion> Convert(const sdk::PartitionView& partition) {
   if (conversion.model->inputs().size() != conversion.inputs.size() ||
       conversion.model->outputs().size() != conversion.outputs.size())
     return sdk::Status(sdk::Code::kNotSupported, "OpenVINO made a model with other inputs or outputs of it");
+  // Such a result is not written to the host's buffer.
+  for (const std::shared_ptr<ov::op::v0::Result>& result : conversion.model->get_results())
+    if (ov::is_type<ov::op::v0::Parameter>(result->get_input_node_ptr(0)))
+      return sdk::Status(sdk::Code::kNotSupported, "an output is an input");
   for (const sdk::NodeView& node : partition.nodes()) conversion.nodes.push_back(node.id());
   conversion.names = std::move(onnx.nodes);
   return conversion;

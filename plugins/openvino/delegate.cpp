@@ -67,7 +67,8 @@ class Delegate final : public sdk::PartitionDelegate {
 
   void Look(const sdk::GraphView& graph) override {
     support_.reset();  // with its model, before the next one is made
-    support_ = std::make_unique<Support>(graph, device_.name, target_.properties);
+    support_ = std::make_unique<Support>(graph, device_.name, target_.properties,
+                                         options().Bool("query") || device_.name != "CPU");
   }
 
   sdk::Verdict Supports(const sdk::NodeView& node) override { return support_->Of(node.id()); }
@@ -99,8 +100,8 @@ class Delegate final : public sdk::PartitionDelegate {
     in_force_ = ReadBack(model, options());
     const std::string asked = options().Enum("precision"), granted = in_force_["precision"];
     if (granted != asked)
-      return sdk::Status(sdk::Code::kNotSupported, "option 'precision': the device " + device_.name +
-                                                       " computes in " + granted + " where " + asked + " is asked for");
+      return sdk::Status(sdk::Code::kNotSupported, "option 'precision': the device " + device_.name + " computes in " +
+                                                       granted + " where " + asked + " is asked for");
     requests_ = std::max<uint32_t>(1, model.get_property(ov::optimal_number_of_infer_requests));
     target_.waits_for_others = device_.name != "CPU" || requests_ > 1;
     return {};
@@ -114,8 +115,8 @@ class Delegate final : public sdk::PartitionDelegate {
       const sdk::DType wish = partition.PrecisionOf(node.id());
       if (wish == sdk::DType::kUndefined) continue;
       if (HintOf(wish).empty() || (asked != sdk::DType::kUndefined && asked != wish))
-        return sdk::Status(sdk::Code::kNotSupported, "a partition is computed in one precision: float32, float16 or bfloat16",
-                           node.id());
+        return sdk::Status(sdk::Code::kNotSupported,
+                           "a partition is computed in one precision: float32, float16 or bfloat16", node.id());
       asked = wish;
     }
     if (asked != sdk::DType::kUndefined) target.properties[ov::hint::inference_precision.name()] = HintOf(asked);

@@ -81,12 +81,12 @@ struct TypePair {
   ov::element::Type_t type;
 };
 constexpr TypePair kTypes[] = {
-    {sdk::DType::kFloat32, ov::element::Type_t::f32}, {sdk::DType::kFloat16, ov::element::Type_t::f16},
+    {sdk::DType::kFloat32, ov::element::Type_t::f32},   {sdk::DType::kFloat16, ov::element::Type_t::f16},
     {sdk::DType::kBFloat16, ov::element::Type_t::bf16}, {sdk::DType::kFloat64, ov::element::Type_t::f64},
-    {sdk::DType::kBool, ov::element::Type_t::boolean}, {sdk::DType::kInt8, ov::element::Type_t::i8},
-    {sdk::DType::kUint8, ov::element::Type_t::u8}, {sdk::DType::kInt16, ov::element::Type_t::i16},
-    {sdk::DType::kUint16, ov::element::Type_t::u16}, {sdk::DType::kInt32, ov::element::Type_t::i32},
-    {sdk::DType::kUint32, ov::element::Type_t::u32}, {sdk::DType::kInt64, ov::element::Type_t::i64},
+    {sdk::DType::kBool, ov::element::Type_t::boolean},  {sdk::DType::kInt8, ov::element::Type_t::i8},
+    {sdk::DType::kUint8, ov::element::Type_t::u8},      {sdk::DType::kInt16, ov::element::Type_t::i16},
+    {sdk::DType::kUint16, ov::element::Type_t::u16},    {sdk::DType::kInt32, ov::element::Type_t::i32},
+    {sdk::DType::kUint32, ov::element::Type_t::u32},    {sdk::DType::kInt64, ov::element::Type_t::i64},
     {sdk::DType::kUint64, ov::element::Type_t::u64}};
 
 }  // namespace

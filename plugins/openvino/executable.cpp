@@ -125,8 +125,7 @@ class Context final : public sdk::ExecutionContext {
     }
     for (size_t i = 0; i < args.output_count(); ++i)
       // Of other outputs OpenVINO has the memory, because the run decides how much.
-      if (program_.outputs()[i].shape.is_static() &&
-          Moves(requests.outputs[i], args.output(i), program_.outputs()[i]))
+      if (program_.outputs()[i].shape.is_static() && Moves(requests.outputs[i], args.output(i), program_.outputs()[i]))
         requests.request.set_output_tensor(i, TensorOver(args.output(i), program_.outputs()[i].type));
     return requests;
   }
@@ -179,7 +178,8 @@ class Context final : public sdk::ExecutionContext {
 
   static sdk::Status CopyOut(Requests& requests, const sdk::RunArgs& args, size_t index) {
     const ov::Tensor made = requests.request.get_output_tensor(index);
-    const std::vector<int64_t> dims(made.get_shape().begin(), made.get_shape().end());
+    const ov::Shape shape = made.get_shape();
+    const std::vector<int64_t> dims(shape.begin(), shape.end());
     const sdk::TensorView output = args.output(index);
     void* data = output.data();
     if (!output.shape_known()) {
@@ -274,8 +274,7 @@ sdk::Result<std::unique_ptr<Program>> Program::Restore(const sdk::PartitionView&
   try {
     const ov::Tensor view(ov::element::u8, ov::Shape{model_bytes}, model);
     // The hint of precision is not in OpenVINO's bytes.
-    ov::CompiledModel restored =
-        TheCore().import_model(view, program->target_.device, program->target_.properties);
+    ov::CompiledModel restored = TheCore().import_model(view, program->target_.device, program->target_.properties);
     program->blob_ = std::move(blob);
     if (const sdk::Status status = program->Adopt(std::move(restored), partition); !status.ok())
       return sdk::Status(sdk::Code::kIncompatible, status.message());

@@ -15,21 +15,29 @@ namespace openvino {
 namespace {
 
 constexpr const char* kPrecision = "INFERENCE_PRECISION_HINT";
+// Rewrites quantized networks to compute in int8, which changes results by more than a step.
+constexpr const char* kLowPrecision = "LP_TRANSFORMS_MODE";
 constexpr const char* kThreads = "INFERENCE_NUM_THREADS";
 
 // Properties that are no options, each with its reason.
-constexpr std::string_view kLeftOut[] = {
-    kPrecision, kThreads,         // `precision` and `threads`
-    "PERF_COUNT",                 // on where a run is profiled
-    "DEVICE_ID",                  // `device` of the entry
-    "EXECUTION_MODE_HINT",        // without effect beside a precision
-    "CACHE_DIR", "CACHE_MODE",    // the host keeps compiled partitions
-    "LOG_LEVEL",                  // writes to the standard output of the process
-    "ENABLE_WEIGHTLESS", "WEIGHTS_PATH",  // weights come from the host
-    "ENABLE_TENSOR_PARALLEL", "MODEL_DISTRIBUTION_POLICY",  // of several sockets, and experimental
-    "KV_CACHE_PRECISION", "KEY_CACHE_PRECISION", "VALUE_CACHE_PRECISION", "KEY_CACHE_GROUP_SIZE",
-    "VALUE_CACHE_GROUP_SIZE",     // of operators that no ONNX model has
-    "TBB_PARTITIONER"};           // its default has no name
+constexpr std::string_view kLeftOut[] = {kPrecision,
+                                         kThreads,               // `precision` and `threads`
+                                         "PERF_COUNT",           // on where a run is profiled
+                                         "DEVICE_ID",            // `device` of the entry
+                                         "EXECUTION_MODE_HINT",  // without effect beside a precision
+                                         "CACHE_DIR",
+                                         "CACHE_MODE",  // the host keeps compiled partitions
+                                         "LOG_LEVEL",   // writes to the standard output of the process
+                                         "ENABLE_WEIGHTLESS",
+                                         "WEIGHTS_PATH",  // weights come from the host
+                                         "ENABLE_TENSOR_PARALLEL",
+                                         "MODEL_DISTRIBUTION_POLICY",  // of several sockets, and experimental
+                                         "KV_CACHE_PRECISION",
+                                         "KEY_CACHE_PRECISION",
+                                         "VALUE_CACHE_PRECISION",
+                                         "KEY_CACHE_GROUP_SIZE",
+                                         "VALUE_CACHE_GROUP_SIZE",  // of operators that no ONNX model has
+                                         "TBB_PARTITIONER"};        // its default has no name
 
 struct Known {
   std::string_view property, fallback, help;  // without fallback: OpenVINO's
@@ -164,6 +172,11 @@ sdk::OptionSchema MakeOptions() {
   add(std::move(schema).Int("threads", 0, 0, 1024, "threads of OpenVINO's own pool, 0 for as many as the host's"));
   add(std::move(schema).Enum("precision", "f32", {"f32", "bf16", "f16"},
                              "element type in which floats are computed; a device without it is refused"));
+  add(std::move(schema).Bool("query", false,
+                             "asks the device about each node before compiling; devices other than the CPU always"));
+  add(std::move(schema).Bool(
+      "low_precision", false,
+      "computes quantized networks in int8 on the CPU: faster, and further from the model's results"));
   for (const Property& property : AllProperties()) {
     const auto number = [&] { return std::stod(property.fallback); };
     switch (property.kind) {
@@ -184,6 +197,7 @@ sdk::OptionSchema MakeOptions() {
 sdk::Result<ov::AnyMap> PropertiesOf(const sdk::OptionValues& options, const std::string& device, uint32_t threads) {
   ov::AnyMap chosen;
   chosen[kPrecision] = options.Enum("precision");
+  if (device == "CPU") chosen[kLowPrecision] = options.Bool("low_precision");
   if (Has(device, kThreads)) {
     const int64_t most = std::max<int64_t>(1, std::thread::hardware_concurrency());
     const int64_t asked = options.Int("threads") > 0 ? options.Int("threads") : int64_t{threads};

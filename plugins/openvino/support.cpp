@@ -9,17 +9,15 @@
 namespace openvino {
 namespace {
 
-std::string KindOf(const sdk::NodeView& node) {
-  return std::string(node.domain()) + ":" + std::string(node.op_type());
-}
+std::string KindOf(const sdk::NodeView& node) { return std::string(node.domain()) + ":" + std::string(node.op_type()); }
 
 // So many nodes of one operator that cannot be converted alone stand for all others of it.
 constexpr int kEnoughFailures = 2;
 
 }  // namespace
 
-Support::Support(const sdk::GraphView& graph, std::string device, ov::AnyMap properties)
-    : graph_(&graph), device_(std::move(device)), properties_(std::move(properties)) {
+Support::Support(const sdk::GraphView& graph, std::string device, ov::AnyMap properties, bool queries)
+    : graph_(&graph), device_(std::move(device)), properties_(std::move(properties)), queries_(queries) {
   std::vector<sdk::NodeView> candidates;
   std::map<std::string, int32_t, std::less<>> versions;
   for (size_t i = 0; i < graph.node_count(); ++i) {
@@ -38,10 +36,10 @@ Support::Support(const sdk::GraphView& graph, std::string device, ov::AnyMap pro
     if (IsDefinitionIn(node, version))
       nodes.push_back(node.id());
     else
-      verdicts_[node.id()] = sdk::Verdict::No(
-          sdk::Reason::kOther, "definition " + std::to_string(node.since_version()) +
-                                   " means something else in operator set " + std::to_string(version) +
-                                   ", which the graph's other nodes need");
+      verdicts_[node.id()] =
+          sdk::Verdict::No(sdk::Reason::kOther, "definition " + std::to_string(node.since_version()) +
+                                                    " means something else in operator set " + std::to_string(version) +
+                                                    ", which the graph's other nodes need");
   }
   if (!nodes.empty()) Ask(nodes);
   graph_ = nullptr;
@@ -86,6 +84,11 @@ void Support::Ask(const std::vector<deputy_node_id>& nodes) {
 }
 
 void Support::Answer(Conversion conversion) {
+  if (queries_) Query(conversion);
+  asked_ = std::move(conversion);
+}
+
+void Support::Query(const Conversion& conversion) {
   ov::SupportedOpsMap supported;
   try {
     supported = TheCore().query_model(conversion.model, device_, properties_);
@@ -113,7 +116,6 @@ void Support::Answer(Conversion conversion) {
     if (const auto owner = owners.find(op->get()); owner != owners.end())
       Refuse(conversion.nodes[owner->second], "OpenVINO's device " + device_ + " does not run " + type);
   }
-  asked_ = std::move(conversion);
 }
 
 void Support::Refuse(deputy_node_id node, std::string why) {

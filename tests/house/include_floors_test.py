@@ -78,6 +78,7 @@ ROWS = {
     "plugins/tflite_abi": Row(0),
     "plugins/tflite_delegate": Row(CLIENT, ("host/include", "plugins/tflite_abi"), ("FlatBuffers", "nlohmann-json")),
     "plugins/tflite_external": Row(CLIENT, ("sdk/include/deputy/sdk", "plugins/tflite_abi")),
+    "plugins/openvino": Row(CLIENT, ("sdk/include/deputy/sdk",), ("OpenVINO",)),
     "plugins/*": Row(CLIENT, ("sdk/include/deputy/sdk",)),
 }
 
@@ -116,6 +117,7 @@ LIBRARIES = {
     "GoogleTest": ("gtest/", "gmock/"),
     "Google Benchmark": ("benchmark/",),
     "oneDNN": ("dnnl.", "dnnl_", "oneapi/dnnl/", "omp.h"),  # with the OpenMP that Debian builds it on
+    "OpenVINO": ("openvino/",),
     "the TPU's runtime": ("tpu_runtime.h",),  # brought along by tests/samples/tengine_tpu
 }
 

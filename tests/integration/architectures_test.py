@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Random networks of the blocks that real ones are made of (architectures.py) must give what ONNX Runtime gives: on the
-CPU alone, with onednn first, and with sim_npu first. Exits 77, with the reason, where numpy, onnx or onnxruntime is not
+CPU alone, with onednn first, and with sim_npu first; with openvino first where `--config openvino` asks for it. Exits 77, with the reason, where numpy, onnx or onnxruntime is not
 installed (packaging/peers.sh makes a Python that has them).
 
   architectures_test.py --deputy DEPUTY                          300 networks, all configurations
@@ -55,7 +55,9 @@ CONFIGURATIONS = {
     "onednn": Configuration("{name: onednn, required: true, options: {accept: everything}}", 2.0**-20, 1e-3, 1e-5, 2e-2, 0.3,
                             0.4),
     "sim_npu": Configuration("{name: sim_npu, required: true}", HALF, 1e-2, 2e-2, 1e-1, 1.0, 0.2),
+    "openvino": Configuration("{name: openvino, required: true}", 2.0**-20, 1e-3, 1e-5, 2e-2, 0.3, 0.4),
 }
+IF_BUILT = ("openvino",)  # only where asked for
 OUTLIERS = 1e-2  # the share of the elements of a quantized network that may be further off
 FACTOR = 3  # by which a difference may exceed what rounding alone makes in ONNX Runtime
 MOST_UNSTEADY = {False: 0.01, True: 0.05}  # of float and of quantized networks: more are the grammar's fault
@@ -122,6 +124,7 @@ def write_tensors(data, what, arrays):
 class Runs:
     def __init__(self, arguments, scratch):
         self.deputy, self.threads, self.scratch = arguments.deputy, arguments.threads, scratch
+        self.plugins = f'plugins: {{paths: ["{arguments.plugins}"]}}\n' if arguments.plugins else ""
         self.how = ["--in-flight", str(arguments.in_flight)] if arguments.in_flight else []
         self.isolation = "process" if arguments.isolated else "none"
         # None of these partitions is compiled again.
@@ -134,9 +137,10 @@ class Runs:
             return {}
         config = self.scratch / f"{name}.yaml"
         delegates = CONFIGURATIONS[name].delegates.replace("{name:", f"{{isolation: {self.isolation}, name:")
-        config.write_text(f"version: 1\ndelegates: [{delegates}]\n")
+        config.write_text(f"version: 1\n{self.plugins}delegates: [{delegates}]\n")
         threads = ["--set", f"cpu.threads={self.threads}"] if self.threads else []
-        threads += ["--set", f"delegates.onednn.options.threads={self.threads}"] if threads and name == "onednn" else []
+        if threads and name in ("onednn", "openvino"):
+            threads += ["--set", f"delegates.{name}.options.threads={self.threads}"]
         command = [self.deputy, "test-case", "--json", "--config", str(config), *threads, *self.how,
                    *map(str, tolerances)]  # fmt: skip
         try:
@@ -335,6 +339,7 @@ def main():
     parser.add_argument("--deputy", required=True)
     parser.add_argument("--seeds", default="0:300", metavar="FROM:TO[:STEP]", help="or a single seed")
     parser.add_argument("--config", action="append", choices=CONFIGURATIONS, help="these alone; may be repeated")
+    parser.add_argument("--plugins", metavar="DIR", help="the folder of the plugins; default: the installed ones")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keeps networks that fail, a single one in any case")
     parser.add_argument("--threads", type=int, default=0, help="of the CPU and of onednn; default: all")
     parser.add_argument("--verify", action="store_true", help="delegates in all orders, verified; none may be accused")
@@ -350,7 +355,12 @@ def main():
         parser.error(f"--seeds {arguments.seeds}: there are none")
     if arguments.verify:
         return Verification(arguments, seeds).run()
-    return Comparison(arguments, seeds, arguments.config or list(CONFIGURATIONS)).run()
+    names = arguments.config or [name for name in CONFIGURATIONS if name not in IF_BUILT]
+    for name in names:
+        if name in IF_BUILT and arguments.plugins and not Path(arguments.plugins, f"{name}.so").exists():
+            print(f"skipped: no {name}.so in {arguments.plugins} (plugins/{name}/README.md)")
+            return 77
+    return Comparison(arguments, seeds, names).run()
 
 
 if __name__ == "__main__":
