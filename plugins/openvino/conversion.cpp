@@ -24,7 +24,7 @@ sdk::Result<Conversion> Convert(const sdk::PartitionView& partition) {
   DEPUTY_SDK_ASSIGN_OR_RETURN(sdk::OnnxModel onnx, sdk::WriteOnnx(partition));
   Conversion conversion;
   try {
-    conversion.model = TheCore().read_model(onnx.bytes, ov::Tensor());
+    conversion.model = SharedCore()->read_model(onnx.bytes, ov::Tensor());
   } catch (const std::exception& error) {
     return sdk::Status(sdk::Code::kNotSupported, MessageOf(error));
   }

@@ -22,7 +22,7 @@ class Delegate final : public sdk::PartitionDelegate {
 
   static sdk::Status Probe(const sdk::Host&) {
     try {
-      TheCore().get_property("CPU", ov::device::full_name);
+      SharedCore()->get_property("CPU", ov::device::full_name);
       return {};
     } catch (const std::exception& error) {
       return sdk::Status(sdk::Code::kNotSupported, MessageOf(error));
@@ -41,6 +41,7 @@ class Delegate final : public sdk::PartitionDelegate {
 
   sdk::Status Init() override {
     try {
+      target_.core = SharedCore();
       for (Device& device : FindDevices())
         if (device_.name.empty() && (device_id().empty() || device.description.id == device_id()))
           device_ = std::move(device);
@@ -96,7 +97,7 @@ class Delegate final : public sdk::PartitionDelegate {
     const auto x = std::make_shared<ov::op::v0::Parameter>(ov::element::f32, ov::Shape{1});
     const auto y = std::make_shared<ov::op::v0::Relu>(x);
     const auto network = std::make_shared<ov::Model>(ov::OutputVector{y}, ov::ParameterVector{x});
-    const ov::CompiledModel model = TheCore().compile_model(network, device_.name, target_.properties);
+    const ov::CompiledModel model = SharedCore()->compile_model(network, device_.name, target_.properties);
     in_force_ = ReadBack(model, options());
     const std::string asked = options().Enum("precision"), granted = in_force_["precision"];
     if (granted != asked)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <mutex>
 #include <sstream>
 
 namespace openvino {
@@ -19,7 +20,7 @@ bool ExistsAny(const char* pattern) {
 // Empty where the device lacks the property.
 std::string TextOf(const std::string& device, const char* property) {
   try {
-    return TheCore().get_property(device, property).as<std::string>();
+    return SharedCore()->get_property(device, property).as<std::string>();
   } catch (const std::exception&) {
     return {};
   }
@@ -52,17 +53,26 @@ Device Describe(const std::string& name) {
 
 }  // namespace
 
-ov::Core& TheCore() {
-  static auto* const core = new ov::Core();
-  return *core;
+std::shared_ptr<ov::Core> SharedCore() {
+  static std::mutex mutex;
+  static std::weak_ptr<ov::Core> shared;
+  const std::lock_guard<std::mutex> lock(mutex);
+  std::shared_ptr<ov::Core> core = shared.lock();
+  if (core == nullptr) {
+    core = std::make_shared<ov::Core>();
+    core->set_property(ov::force_tbb_terminate(true));
+    shared = core;
+  }
+  return core;
 }
 
 std::vector<Device> FindDevices() {
+  const std::shared_ptr<ov::Core> kept = SharedCore();
   std::vector<Device> devices = {Describe("CPU")};
   for (const auto& [kind, files] : {std::pair("GPU", "/dev/dri/renderD*"), std::pair("NPU", "/dev/accel/accel*")}) {
     if (!ExistsAny(files)) continue;
     try {
-      const ov::Any found = TheCore().get_property(kind, ov::available_devices.name());
+      const ov::Any found = SharedCore()->get_property(kind, ov::available_devices.name());
       for (const std::string& number : found.as<std::vector<std::string>>())
         devices.push_back(Describe(number.empty() ? std::string(kind) : std::string(kind) + "." + number));
     } catch (const std::exception&) {

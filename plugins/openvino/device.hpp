@@ -1,7 +1,9 @@
-// OpenVINO as the plugin uses it: one core for the process, the devices that it has here, and the words of its errors.
+// OpenVINO as the plugin uses it: one core for all delegates, the devices that it has here, and the words of its
+// errors.
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <openvino/openvino.hpp>
 #include <string>
 #include <vector>
@@ -12,9 +14,9 @@ namespace openvino {
 
 namespace sdk = deputy::sdk;
 
-// Never destroyed: its libraries have threads and destructors of their own, and the plugin is never unloaded.
+// The one of all delegates and executables, which keep it; the last one that lets it go ends OpenVINO's threads.
 // Throws ov::Exception. [any-thread]
-ov::Core& TheCore();
+std::shared_ptr<ov::Core> SharedCore();
 
 struct Device {
   std::string name;  // OpenVINO's: "CPU", "GPU.0"

@@ -236,7 +236,7 @@ sdk::Result<std::unique_ptr<Program>> Program::Compile(const sdk::PartitionView&
   std::unique_ptr<Program> program(new Program(partition, std::move(target), std::move(conversion.names)));
   try {
     ov::CompiledModel model =
-        TheCore().compile_model(conversion.model, program->target_.device, program->target_.properties);
+        SharedCore()->compile_model(conversion.model, program->target_.device, program->target_.properties);
     DEPUTY_SDK_RETURN_IF_ERROR(program->Adopt(std::move(model), partition));
     program->RunOnZeros();
   } catch (const std::exception& error) {
@@ -274,7 +274,7 @@ sdk::Result<std::unique_ptr<Program>> Program::Restore(const sdk::PartitionView&
   try {
     const ov::Tensor view(ov::element::u8, ov::Shape{model_bytes}, model);
     // The hint of precision is not in OpenVINO's bytes.
-    ov::CompiledModel restored = TheCore().import_model(view, program->target_.device, program->target_.properties);
+    ov::CompiledModel restored = SharedCore()->import_model(view, program->target_.device, program->target_.properties);
     program->blob_ = std::move(blob);
     if (const sdk::Status status = program->Adopt(std::move(restored), partition); !status.ok())
       return sdk::Status(sdk::Code::kIncompatible, status.message());
@@ -366,7 +366,7 @@ const ProfiledModel& Program::Profiled() const {
     properties[ov::enable_profiling.name()] = true;
     const std::string bytes = Export();
     std::istringstream stream(bytes);
-    profiled_ = std::make_unique<ProfiledModel>(TheCore().import_model(stream, target_.device, properties), names_);
+    profiled_ = std::make_unique<ProfiledModel>(SharedCore()->import_model(stream, target_.device, properties), names_);
   }
   return *profiled_;
 }

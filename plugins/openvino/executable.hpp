@@ -14,6 +14,7 @@ namespace openvino {
 
 // What a partition is compiled with.
 struct Target {
+  std::shared_ptr<ov::Core> core;  // outlives what it has made
   std::string device;
   ov::AnyMap properties;
   sdk::Host host;

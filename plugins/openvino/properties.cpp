@@ -19,25 +19,32 @@ constexpr const char* kPrecision = "INFERENCE_PRECISION_HINT";
 constexpr const char* kLowPrecision = "LP_TRANSFORMS_MODE";
 constexpr const char* kThreads = "INFERENCE_NUM_THREADS";
 
-// Properties that are no options, each with its reason.
-constexpr std::string_view kLeftOut[] = {kPrecision,
-                                         kThreads,               // `precision` and `threads`
-                                         "PERF_COUNT",           // on where a run is profiled
-                                         "DEVICE_ID",            // `device` of the entry
-                                         "EXECUTION_MODE_HINT",  // without effect beside a precision
-                                         "CACHE_DIR",
-                                         "CACHE_MODE",  // the host keeps compiled partitions
-                                         "LOG_LEVEL",   // writes to the standard output of the process
-                                         "ENABLE_WEIGHTLESS",
-                                         "WEIGHTS_PATH",  // weights come from the host
-                                         "ENABLE_TENSOR_PARALLEL",
-                                         "MODEL_DISTRIBUTION_POLICY",  // of several sockets, and experimental
-                                         "KV_CACHE_PRECISION",
-                                         "KEY_CACHE_PRECISION",
-                                         "VALUE_CACHE_PRECISION",
-                                         "KEY_CACHE_GROUP_SIZE",
-                                         "VALUE_CACHE_GROUP_SIZE",  // of operators that no ONNX model has
-                                         "TBB_PARTITIONER"};        // its default has no name
+// Properties that are no options, and why.
+struct LeftOut {
+  std::string_view property, why;
+};
+constexpr LeftOut kLeftOut[] = {
+    {kPrecision, "the option `precision`"},
+    {kThreads, "the option `threads`"},
+    {"PERF_COUNT", "on where a run is profiled"},
+    {"DEVICE_ID", "`device` of the entry"},
+    {"EXECUTION_MODE_HINT", "without effect beside a precision"},
+    {"CACHE_DIR", "the host keeps compiled partitions"},
+    {"CACHE_MODE", "the host keeps compiled partitions"},
+    {"ENABLE_HYPER_THREADING", "read back as off on processors without it"},
+    {"ENABLE_CPU_RESERVATION", "leaves no processors to models that are compiled later"},
+    {"LOG_LEVEL", "writes to the standard output of the process"},
+    {"ENABLE_WEIGHTLESS", "weights come from the host"},
+    {"WEIGHTS_PATH", "weights come from the host"},
+    {"ENABLE_TENSOR_PARALLEL", "of several sockets, and experimental"},
+    {"MODEL_DISTRIBUTION_POLICY", "of several sockets, and experimental"},
+    {"KV_CACHE_PRECISION", "of operators that no ONNX model has"},
+    {"KEY_CACHE_PRECISION", "of operators that no ONNX model has"},
+    {"VALUE_CACHE_PRECISION", "of operators that no ONNX model has"},
+    {"KEY_CACHE_GROUP_SIZE", "of operators that no ONNX model has"},
+    {"VALUE_CACHE_GROUP_SIZE", "of operators that no ONNX model has"},
+    {"TBB_PARTITIONER", "its default has no name"},
+};
 
 struct Known {
   std::string_view property, fallback, help;  // without fallback: OpenVINO's
@@ -47,9 +54,7 @@ constexpr Known kKnown[] = {
     {"PERFORMANCE_HINT_NUM_REQUESTS", "", "requests at once for which THROUGHPUT chooses streams, 0: not known"},
     {"NUM_STREAMS", "0", "runs at the same time, each with its share of the threads; 0: by performance_hint"},
     {"ENABLE_CPU_PINNING", "false", "binds threads to processors, also the host's threads while they run a partition"},
-    {"ENABLE_CPU_RESERVATION", "", "keeps processors for this model, within the process"},
     {"SCHEDULING_CORE_TYPE", "", "processors to use where there are two kinds"},
-    {"ENABLE_HYPER_THREADING", "", "uses both threads of a core"},
     {"CPU_DENORMALS_OPTIMIZATION", "", "treats subnormal numbers as 0"},
     {"CPU_SPARSE_WEIGHTS_DECOMPRESSION_RATE", "", "share of zeros from which int8 weights are kept packed"},
     {"DYNAMIC_QUANTIZATION_GROUP_SIZE", "0",
@@ -95,7 +100,7 @@ std::optional<Property> Read(const std::string& name) {
   Property property;
   property.name = name;
   property.option = OptionOf(name);
-  const ov::Any value = TheCore().get_property("CPU", name);
+  const ov::Any value = SharedCore()->get_property("CPU", name);
   const std::optional<std::string> standard = TextOf(value);
   if (!standard) return std::nullopt;
   property.standard = *standard;
@@ -103,7 +108,7 @@ std::optional<Property> Read(const std::string& name) {
     property.kind = Kind::kBool;
   } else if (value.is<ov::streams::Num>()) {
     property.kind = Kind::kInt;
-    property.most = std::get<1>(TheCore().get_property("CPU", ov::range_for_streams));
+    property.most = std::get<1>(SharedCore()->get_property("CPU", ov::range_for_streams));
   } else if (IsInteger<int32_t, uint32_t, int64_t, uint64_t>(value)) {
     property.kind = Kind::kInt;
   } else if (value.is<float>() || value.is<double>()) {
@@ -125,9 +130,10 @@ std::optional<Property> Read(const std::string& name) {
 
 std::vector<Property> ReadAll() {
   std::vector<Property> properties;
-  for (const ov::PropertyName& name : TheCore().get_property("CPU", ov::supported_properties)) {
+  for (const ov::PropertyName& name : SharedCore()->get_property("CPU", ov::supported_properties)) {
     if (!name.is_mutable()) continue;
-    if (std::find(std::begin(kLeftOut), std::end(kLeftOut), std::string_view(name)) != std::end(kLeftOut)) continue;
+    if (std::any_of(std::begin(kLeftOut), std::end(kLeftOut), [&](const LeftOut& one) { return one.property == name; }))
+      continue;
     try {
       if (std::optional<Property> property = Read(name)) properties.push_back(std::move(*property));
     } catch (const ov::Exception&) {
@@ -149,8 +155,23 @@ const std::vector<Property>& AllProperties() {
   return properties;
 }
 
+// Those that a device here has; f32 is always one.
+std::vector<std::string> Precisions() {
+  std::vector<std::string> precisions = {"f32"};
+  try {
+    for (const Device& device : FindDevices())
+      for (const std::string& able : SharedCore()->get_property(device.name, ov::device::capabilities))
+        for (const auto& [capability, precision] : {std::pair("BF16", "bf16"), std::pair("FP16", "f16")})
+          if (able == capability && std::find(precisions.begin(), precisions.end(), precision) == precisions.end())
+            precisions.emplace_back(precision);
+  } catch (const std::exception&) {
+    // Devices() reports it.
+  }
+  return precisions;
+}
+
 bool Has(const std::string& device, const std::string& property) {
-  const auto names = TheCore().get_property(device, ov::supported_properties);
+  const auto names = SharedCore()->get_property(device, ov::supported_properties);
   return std::any_of(names.begin(), names.end(),
                      [&](const ov::PropertyName& name) { return name == property && name.is_mutable(); });
 }
@@ -167,10 +188,16 @@ std::string HintOf(sdk::DType dtype) {
 }
 
 sdk::OptionSchema MakeOptions() {
+  std::shared_ptr<ov::Core> kept;
+  try {
+    kept = SharedCore();
+  } catch (const std::exception&) {
+    // As above.
+  }
   sdk::OptionSchema schema;
   const auto add = [&](sdk::OptionSchema&& added) { (void)added; };
-  add(std::move(schema).Int("threads", 0, 0, 1024, "threads of OpenVINO's own pool, 0 for as many as the host's"));
-  add(std::move(schema).Enum("precision", "f32", {"f32", "bf16", "f16"},
+  add(std::move(schema).Int("threads", 0, 0, 1024, "most threads of OpenVINO's own pool, 0 for as many as the host's"));
+  add(std::move(schema).Enum("precision", "f32", Precisions(),
                              "element type in which floats are computed; a device without it is refused"));
   add(std::move(schema).Bool("query", false,
                              "asks the device about each node before compiling; devices other than the CPU always"));
@@ -230,7 +257,6 @@ std::map<std::string, std::string> ReadBack(const ov::CompiledModel& model, cons
     }
   };
   read("precision", kPrecision);
-  read("threads", kThreads);
   for (const Property& property : AllProperties()) read(property.option, property.name);
   return values;
 }

@@ -34,13 +34,15 @@ struct Fault {
   std::string_view type, why;
 };
 constexpr std::string_view kExtents = "OpenVINO gives some of its results other extents";
-// Whatever the attributes and types.
+// Regardless of attributes and types.
 constexpr Fault kFaults[] = {
     {"AffineGrid", kExtents},
     {"Attention", "OpenVINO's differs with a past, with masks and windows, and writes to an input"},
     {"BitShift", "OpenVINO shifts negative numbers otherwise"},
     {"BlackmanWindow", kExtents},
     {"CenterCropPad", kExtents},
+    {"Compress", "OpenVINO cannot compile it where extents are not known"},
+    {"Constant", kExtents},
     {"ConvInteger", "OpenVINO sums integers in float32"},
     {"DFT", "OpenVINO's has other extents and other axes"},
     {"DynamicQuantizeLinear", "OpenVINO's is a step off for some elements"},
@@ -48,11 +50,18 @@ constexpr Fault kFaults[] = {
     {"HammingWindow", kExtents},
     {"HannWindow", kExtents},
     {"MatMulInteger", "OpenVINO sums integers in float32"},
+    {"MaxRoiPool", "OpenVINO cannot compile it where extents are not known"},
+    {"MeanVarianceNormalization", "OpenVINO divides by a variance of 0"},
     {"NegativeLogLikelihoodLoss", "OpenVINO's ignores some reductions"},
     {"QLinearConv", "OpenVINO lacks it for some element types"},
     {"QLinearMatMul", "OpenVINO lacks it for some element types"},
     {"Range", "OpenVINO divides by a step of 0, which ends the process"},
     {"RoiAlign", "OpenVINO's samples other positions"},
+    {"STFT", "OpenVINO's writes beyond its output"},
+    {"SimplifiedLayerNormalization", "OpenVINO's is not exact enough"},
+    {"SoftmaxCrossEntropyLoss", "OpenVINO's ignores some reductions"},
+    {"Unique", "OpenVINO's gives another order"},
+    {"Upsample", "OpenVINO resizes some dimensions only"},
 };
 
 // Operators that have integers of 8 bits as they are; others compute them as floats, and do not wrap around.
@@ -103,6 +112,15 @@ sdk::Verdict CheckType(const sdk::NodeView& node, const sdk::ValueView& value, b
             std::string("OpenVINO computes ") + sdk::NameOf(value.dtype()) + " in fewer bits, or not at all");
 }
 
+// The last axis, written down: what Softmax 11 and 13 both mean by it.
+bool HasLastAxis(const sdk::NodeView& node) {
+  const sdk::ValueView x = node.input(0);
+  if (!x.rank_known() || x.rank() == 0) return false;
+  const auto rank = static_cast<int64_t>(x.rank());
+  const int64_t axis = node.Int("axis", 1);
+  return (axis == rank - 1 || axis == -1) && (node.has_attribute("axis") || rank == 2);
+}
+
 // Faults that depend on attributes and types.
 sdk::Verdict CheckAttributes(const sdk::NodeView& node) {
   const sdk::ValueView x = node.input(0);
@@ -135,18 +153,22 @@ sdk::Verdict CheckAttributes(const sdk::NodeView& node) {
   }
   if (node.Is("LSTM") && (node.input(7).exists() || node.Int("input_forget", 0) != 0))
     return No(sdk::Reason::kAttribute, "OpenVINO ignores peepholes and input_forget");
+  if (node.Is("Selu") && node.since_version() < 6 && !(node.has_attribute("alpha") && node.has_attribute("gamma")))
+    return No(sdk::Reason::kAttribute, "OpenVINO does not know the defaults of definition 1");
+  if ((node.Is("Softmax") || node.Is("LogSoftmax") || node.Is("Hardmax")) && node.since_version() < 13 &&
+      !HasLastAxis(node))
+    return No(sdk::Reason::kAttribute, "OpenVINO takes other rows than the older definitions");
+  if (node.Is("Slice"))
+    for (size_t i = 1; i < node.input_count(); ++i)
+      if (node.input(i).exists() && !node.input(i).is_constant())
+        return No(sdk::Reason::kNotConstant, "OpenVINO compiles constant limits only");
+  if (node.Is("SpaceToDepth") && node.String("mode", "DCR") != "DCR")
+    return No(sdk::Reason::kAttribute, "OpenVINO ignores the mode");
+  if (node.Is("ScatterElements") && node.String("reduction", "none") != "none")
+    return No(sdk::Reason::kAttribute, "OpenVINO reduces NaN otherwise");
   if (node.Is("LRN") && node.Int("size", 1) % 2 == 0)
     return No(sdk::Reason::kAttribute, "OpenVINO places windows of even sizes otherwise");
   return sdk::Verdict::Yes();
-}
-
-// The last axis, written down: what Softmax 11 and 13 both mean by it.
-bool HasLastAxis(const sdk::NodeView& node) {
-  const sdk::ValueView x = node.input(0);
-  if (!x.rank_known() || x.rank() == 0) return false;
-  const auto rank = static_cast<int64_t>(x.rank());
-  const int64_t axis = node.Int("axis", 1);
-  return (axis == rank - 1 || axis == -1) && (node.has_attribute("axis") || rank == 2);
 }
 
 // Does this node mean the same by a definition that has another meaning for others?

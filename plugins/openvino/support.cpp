@@ -91,7 +91,7 @@ void Support::Answer(Conversion conversion) {
 void Support::Query(const Conversion& conversion) {
   ov::SupportedOpsMap supported;
   try {
-    supported = TheCore().query_model(conversion.model, device_, properties_);
+    supported = SharedCore()->query_model(conversion.model, device_, properties_);
   } catch (const std::exception& error) {
     for (const deputy_node_id node : conversion.nodes) Refuse(node, MessageOf(error));
     return;

@@ -53,6 +53,7 @@ if(TARGET deputy_tflite AND NOT DEPUTY_SANITIZE)
 endif()
 if(DEPUTY_BUILD_PLUGINS AND NOT DEPUTY_SANITIZE)
   deputy_peer_test(architectures architectures_test.py --seeds 0:300)
+  deputy_peer_test(architectures_openvino architectures_test.py --seeds 0:300 --config openvino --plugins ${plugin_directory})
   deputy_peer_test(architectures_verified architectures_test.py --verify --seeds 100:140)
   # Quantized networks on a processor that adds products of 8-bit integers in 16 bits.
   deputy_peer_test(architectures_without_vnni architectures_test.py --seeds 15:36:4 --config onednn)
