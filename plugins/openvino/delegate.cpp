@@ -81,7 +81,9 @@ class Delegate final : public sdk::PartitionDelegate {
     if (!ready) {
       DEPUTY_SDK_ASSIGN_OR_RETURN(ready, Convert(partition));
     }
+    const bool is_usual = PrecisionIn(target) == PrecisionIn(target_);
     DEPUTY_SDK_ASSIGN_OR_RETURN(auto program, Program::Compile(partition, std::move(*ready), std::move(target)));
+    if (is_usual && in_force_.empty()) in_force_ = ReadBack(program->model(), options());
     return program;
   }
 
@@ -92,8 +94,12 @@ class Delegate final : public sdk::PartitionDelegate {
   }
 
  private:
-  // By a network of one operator: OpenVINO says only of a compiled model what is in force.
+  // OpenVINO says of a compiled model what is in force. That of one operator tells it before there is another one; with
+  // the defaults there is nothing to be told.
   sdk::Status ReadOptionsBack() {
+    const bool is_default = options().Enum("precision") == "f32" && options().Text("performance_hint") == "LATENCY" &&
+                            options().Text("num_streams") == "0";
+    if (is_default && device_.name == "CPU") return {};
     const auto x = std::make_shared<ov::op::v0::Parameter>(ov::element::f32, ov::Shape{1});
     const auto y = std::make_shared<ov::op::v0::Relu>(x);
     const auto network = std::make_shared<ov::Model>(ov::OutputVector{y}, ov::ParameterVector{x});
@@ -106,6 +112,10 @@ class Delegate final : public sdk::PartitionDelegate {
     requests_ = std::max<uint32_t>(1, model.get_property(ov::optimal_number_of_infer_requests));
     target_.waits_for_others = device_.name != "CPU" || requests_ > 1;
     return {};
+  }
+
+  static std::string PrecisionIn(const Target& target) {
+    return target.properties.at(ov::hint::inference_precision.name()).as<std::string>();
   }
 
   // What the configuration asks of single nodes stands above the option.

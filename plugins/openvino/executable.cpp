@@ -84,7 +84,7 @@ class Context final : public sdk::ExecutionContext {
       for (size_t axis = 0; axis < tensor.dims().size(); ++axis) {
         const ov::Dimension& here = ports[i].shape[axis];
         const int64_t extent = tensor.dims()[axis];
-        if (here.is_static() && here.get_length() != extent) return false;
+        if (here.is_static() && extent >= 0 && here.get_length() != extent) return false;
       }
       return true;
     };
@@ -123,11 +123,23 @@ class Context final : public sdk::ExecutionContext {
       if (Moves(requests.inputs[i], tensor, program_.inputs()[i]))
         requests.request.set_input_tensor(i, TensorOver(tensor, program_.inputs()[i].type));
     }
-    for (size_t i = 0; i < args.output_count(); ++i)
-      // Of other outputs OpenVINO has the memory, because the run decides how much.
-      if (program_.outputs()[i].shape.is_static() && Moves(requests.outputs[i], args.output(i), program_.outputs()[i]))
-        requests.request.set_output_tensor(i, TensorOver(args.output(i), program_.outputs()[i].type));
+    for (size_t i = 0; i < args.output_count(); ++i) {
+      const sdk::TensorView tensor = args.output(i);
+      const Program::Port& port = program_.outputs()[i];
+      if (!IsCopied(port, tensor)) {
+        if (Moves(requests.outputs[i], tensor, port))
+          requests.request.set_output_tensor(i, TensorOver(tensor, port.type));
+      } else if (requests.outputs[i].is_bound) {
+        requests.request.set_output_tensor(i, ov::Tensor(port.type, port.shape.to_shape()));
+        requests.outputs[i].is_bound = false;
+      }
+    }
     return requests;
+  }
+
+  // OpenVINO has the memory of outputs of which the run decides how large they are.
+  static bool IsCopied(const Program::Port& port, const sdk::TensorView& tensor) {
+    return port.shape.is_dynamic() || !tensor.shape_known();
   }
 
   static bool Moves(Binding& binding, const sdk::TensorView& tensor, const Program::Port& port) {
@@ -172,7 +184,7 @@ class Context final : public sdk::ExecutionContext {
   sdk::Status Finish(Requests& requests, const sdk::RunArgs& args, uint64_t begin) {
     if (profiler()) program_.Profiled().Report(requests.request, begin, Now(), profiler());
     for (size_t i = 0; i < args.output_count(); ++i)
-      if (program_.outputs()[i].shape.is_dynamic()) DEPUTY_SDK_RETURN_IF_ERROR(CopyOut(requests, args, i));
+      if (IsCopied(program_.outputs()[i], args.output(i))) DEPUTY_SDK_RETURN_IF_ERROR(CopyOut(requests, args, i));
     return {};
   }
 
@@ -286,13 +298,14 @@ sdk::Result<std::unique_ptr<Program>> Program::Restore(const sdk::PartitionView&
 
 sdk::Status Program::Adopt(ov::CompiledModel model, const sdk::PartitionView& partition) {
   model_ = std::move(model);
-  const auto read = [](const auto& ports, const std::vector<sdk::ValueView>& values, std::vector<Port>& to) {
+  const auto read = [](const auto& ports, const std::vector<sdk::ValueView>& values, bool are_inputs,
+                       std::vector<Port>& to) {
     if (ports.size() != values.size())
       return sdk::Status(sdk::Code::kNotSupported, "OpenVINO's model has another number of inputs or outputs");
     for (size_t i = 0; i < values.size(); ++i) {
       Port port{ports[i].get_element_type(), ports[i].get_partial_shape()};
       const ov::PartialShape wanted = ShapeOf(values[i]);
-      const bool is_narrower = port.shape.is_static() && wanted.is_dynamic();
+      const bool is_narrower = are_inputs && !port.shape.relaxes(wanted);
       if (port.type != ElementTypeOf(values[i].dtype()) || !port.shape.compatible(wanted) || is_narrower)
         return sdk::Status(sdk::Code::kNotSupported, "OpenVINO gives '" + std::string(values[i].name()) +
                                                          "' another element type or other extents");
@@ -300,8 +313,8 @@ sdk::Status Program::Adopt(ov::CompiledModel model, const sdk::PartitionView& pa
     }
     return sdk::Status();
   };
-  DEPUTY_SDK_RETURN_IF_ERROR(read(model_.inputs(), partition.inputs(), inputs_));
-  DEPUTY_SDK_RETURN_IF_ERROR(read(model_.outputs(), partition.outputs(), outputs_));
+  DEPUTY_SDK_RETURN_IF_ERROR(read(model_.inputs(), partition.inputs(), true, inputs_));
+  DEPUTY_SDK_RETURN_IF_ERROR(read(model_.outputs(), partition.outputs(), false, outputs_));
   const auto asked = target_.properties.find(ov::hint::inference_precision.name());
   if (asked != target_.properties.end()) {
     const auto wanted = asked->second.as<std::string>();

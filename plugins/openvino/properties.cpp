@@ -32,6 +32,8 @@ constexpr LeftOut kLeftOut[] = {
     {"CACHE_DIR", "the host keeps compiled partitions"},
     {"CACHE_MODE", "the host keeps compiled partitions"},
     {"ENABLE_HYPER_THREADING", "read back as off on processors without it"},
+    {"SCHEDULING_CORE_TYPE", "ignored by processors with cores of one kind"},
+    {"CPU_DENORMALS_OPTIMIZATION", "changes the floating point environment of the host's threads"},
     {"ENABLE_CPU_RESERVATION", "leaves no processors to models that are compiled later"},
     {"LOG_LEVEL", "writes to the standard output of the process"},
     {"ENABLE_WEIGHTLESS", "weights come from the host"},
@@ -54,8 +56,6 @@ constexpr Known kKnown[] = {
     {"PERFORMANCE_HINT_NUM_REQUESTS", "", "requests at once for which THROUGHPUT chooses streams, 0: not known"},
     {"NUM_STREAMS", "0", "runs at the same time, each with its share of the threads; 0: by performance_hint"},
     {"ENABLE_CPU_PINNING", "false", "binds threads to processors, also the host's threads while they run a partition"},
-    {"SCHEDULING_CORE_TYPE", "", "processors to use where there are two kinds"},
-    {"CPU_DENORMALS_OPTIMIZATION", "", "treats subnormal numbers as 0"},
     {"CPU_SPARSE_WEIGHTS_DECOMPRESSION_RATE", "", "share of zeros from which int8 weights are kept packed"},
     {"DYNAMIC_QUANTIZATION_GROUP_SIZE", "0",
      "rounds activations to int8 before products with compressed weights, in groups of so many; 0: never"}};
@@ -116,9 +116,6 @@ std::optional<Property> Read(const std::string& name) {
   } else if (value.is<ov::hint::PerformanceMode>()) {
     property.kind = Kind::kEnum;
     property.choices = {"LATENCY", "THROUGHPUT", "CUMULATIVE_THROUGHPUT"};
-  } else if (value.is<ov::hint::SchedulingCoreType>()) {
-    property.kind = Kind::kEnum;
-    property.choices = {"ANY_CORE", "PCORE_ONLY", "ECORE_ONLY"};
   } else {
     return std::nullopt;
   }
@@ -257,7 +254,9 @@ std::map<std::string, std::string> ReadBack(const ov::CompiledModel& model, cons
     }
   };
   read("precision", kPrecision);
-  for (const Property& property : AllProperties()) read(property.option, property.name);
+  for (const Property& property : AllProperties())
+    if (property.name != ov::num_streams.name() || options.Int(property.option) != 0)  // 0: OpenVINO's choice
+      read(property.option, property.name);
   return values;
 }
 

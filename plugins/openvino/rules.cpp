@@ -207,7 +207,9 @@ sdk::Verdict CheckNode(const sdk::NodeView& node) {
         is_output ? IsIndex(kIndexOutputs, node, i - node.input_count()) : IsIndex(kIndexInputs, node, i);
     if (sdk::Verdict verdict = CheckType(node, value, is_index); !verdict.supported()) return verdict;
     if (!value.rank_known()) return No(sdk::Reason::kShapeDynamic, "the rank must be known");
-    if (value.shape_known() && value.element_count() == 0) return No(sdk::Reason::kShape, "a tensor has no elements");
+    // Constants without elements stand for operands that are left out, such as the limits of Resize.
+    if (!value.is_constant() && value.shape_known() && value.element_count() == 0)
+      return No(sdk::Reason::kShape, "a tensor has no elements");
   }
   if (sdk::Verdict verdict = CheckAttributes(node); !verdict.supported()) return verdict;
   return node.input(0).exists() && node.input(0).shape_known() && node.output(0).shape_known()
