@@ -21,7 +21,8 @@ cache: {{dir: "{cache}"}}
 delegates:
   - name: openvino
     required: true
-    verify: never
+    verify: {verify}
+    isolation: {isolation}
     options: {{{options}}}
 passes: {{fold_constants: false}}
 cpu: {{threads: 2}}
@@ -56,8 +57,9 @@ def read_npy(path):
 
 
 class OpenVinoCase(ScratchCase):
-    def config(self, options="", cache="off"):
-        return self.file("config.yaml", CONFIG.format(plugins=ARGS.plugins, options=options, cache=cache))
+    def config(self, options="", cache="off", isolation="none", verify="never"):
+        return self.file("config.yaml", CONFIG.format(plugins=ARGS.plugins, options=options, cache=cache,
+                                                      isolation=isolation, verify=verify))  # fmt: skip
 
     def deputy(self, *arguments, status=0):
         done = run_program(ARGS.deputy, *arguments)
@@ -115,6 +117,20 @@ class Answers(OpenVinoCase):
             got = self.outputs(model, f"ov{rows}", "--config", config, *shape)
             self.assertEqual(len(got), 5 * rows)
             self.assertLessEqual(max(abs(a - b) for a, b in zip(got, want)), 1e-6)
+
+
+    def test_worker_process_in_its_sandbox(self):
+        model, config = self.file("m.onnx", network()), self.config(isolation="process", verify="first_run")
+        want, got = self.outputs(model, "cpu", "--config", "cpu-only"), self.outputs(model, "ov", "--config", config)
+        self.assertLessEqual(max(abs(a - b) for a, b in zip(got, want)), 1e-5)
+        self.assertEqual(self.placed(model, config)["delegates"][0]["nodes"], 4)
+
+    def test_runs_that_end_on_threads_of_openvino(self):
+        model = self.file("m.onnx", network())
+        config = self.config("num_streams: 2") if (os.cpu_count() or 1) > 1 else self.config("performance_hint: THROUGHPUT")
+        want = self.outputs(model, "cpu", "--config", "cpu-only")
+        got = self.outputs(model, "ov", "--config", config, "--repeat", 20)
+        self.assertLessEqual(max(abs(a - b) for a, b in zip(got, want)), 1e-5)
 
 
 class Refusals(OpenVinoCase):

@@ -54,6 +54,9 @@ endif()
 if(DEPUTY_BUILD_PLUGINS AND NOT DEPUTY_SANITIZE)
   deputy_peer_test(architectures architectures_test.py --seeds 0:300)
   deputy_peer_test(architectures_openvino architectures_test.py --seeds 0:300 --config openvino --plugins ${plugin_directory})
+  set_tests_properties(
+    integration.architectures_openvino
+    PROPERTIES ENVIRONMENT_MODIFICATION "LD_LIBRARY_PATH=path_list_prepend:${DEPUTY_OPENVINO_DIR}/openvino/libs")
   deputy_peer_test(architectures_verified architectures_test.py --verify --seeds 100:140)
   # Quantized networks on a processor that adds products of 8-bit integers in 16 bits.
   deputy_peer_test(architectures_without_vnni architectures_test.py --seeds 15:36:4 --config onednn)
