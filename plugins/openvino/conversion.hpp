@@ -14,7 +14,7 @@ struct Conversion {
   std::shared_ptr<ov::Model> model;
   // In the order of the model's parameters and results.
   std::vector<deputy_value_id> inputs, outputs;
-  // In the order of `names`, which are those that OpenVINO has seen.
+  // In the order of `names`, which are those that OpenVINO has: unique, and without commas.
   std::vector<deputy_node_id> nodes;
   std::vector<std::string> names;
 };
@@ -24,7 +24,10 @@ sdk::Result<Conversion> Convert(const sdk::PartitionView& partition);
 // Nodes in topological order. What they read from others becomes an input, what others read an output.
 sdk::Result<Conversion> Convert(const sdk::GraphView& graph, const std::vector<deputy_node_id>& nodes);
 
-// The names of `known` in a list of names joined by commas, which may have commas themselves.
+// Neither a constant nor an input or output.
+bool IsComputed(const ov::Node& op);
+
+// Positions in `known` of the nodes to which operators of OpenVINO belong, whose names are joined by commas.
 std::vector<size_t> FindNames(const std::string& joined, const std::vector<std::string>& known);
 
 }  // namespace openvino

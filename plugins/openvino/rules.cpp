@@ -49,6 +49,8 @@ constexpr Fault kFaults[] = {
     {"Einsum", "OpenVINO does not read all equations"},
     {"HammingWindow", kExtents},
     {"HannWindow", kExtents},
+    {"LRN", "OpenVINO's differs for windows of even sizes and of one"},
+    {"LpNormalization", "OpenVINO's is not exact enough"},
     {"MatMulInteger", "OpenVINO sums integers in float32"},
     {"MaxRoiPool", "OpenVINO cannot compile it where extents are not known"},
     {"MeanVarianceNormalization", "OpenVINO divides by a variance of 0"},
@@ -56,6 +58,7 @@ constexpr Fault kFaults[] = {
     {"QLinearConv", "OpenVINO lacks it for some element types"},
     {"QLinearMatMul", "OpenVINO lacks it for some element types"},
     {"Range", "OpenVINO divides by a step of 0, which ends the process"},
+    {"ReduceLogSum", "OpenVINO gives float16 another type"},
     {"RoiAlign", "OpenVINO's samples other positions"},
     {"STFT", "OpenVINO's writes beyond its output"},
     {"SimplifiedLayerNormalization", "OpenVINO's is not exact enough"},
@@ -121,6 +124,20 @@ bool HasLastAxis(const sdk::NodeView& node) {
   return (axis == rank - 1 || axis == -1) && (node.has_attribute("axis") || rank == 2);
 }
 
+sdk::Verdict CheckResize(const sdk::NodeView& node) {
+  if (node.Int("exclude_outside", 0) != 0 || node.Int("antialias", 0) != 0 ||
+      node.String("keep_aspect_ratio_policy", "stretch") != "stretch")
+    return No(sdk::Reason::kAttribute, "OpenVINO ignores exclude_outside, antialias and keep_aspect_ratio_policy");
+  for (size_t i = 1; i < node.input_count(); ++i)
+    if (node.input(i).exists() && !node.input(i).is_constant())
+      return No(sdk::Reason::kNotConstant, "OpenVINO compiles constant scales and extents only");
+  const sdk::ValueView x = node.input(0), y = node.output(0);
+  for (size_t axis = 0; axis < 2; ++axis)
+    if (x.rank() <= 2 || y.rank() != x.rank() || x.dims()[axis] != y.dims()[axis])
+      return No(sdk::Reason::kShape, "OpenVINO resizes spatial dimensions only");
+  return sdk::Verdict::Yes();
+}
+
 // Faults that depend on attributes and types.
 sdk::Verdict CheckAttributes(const sdk::NodeView& node) {
   const sdk::ValueView x = node.input(0);
@@ -137,9 +154,7 @@ sdk::Verdict CheckAttributes(const sdk::NodeView& node) {
       return No(sdk::Reason::kAttribute, "OpenVINO does nothing where noop_with_empty_axes still computes a function");
   }
   if (node.Is("ReverseSequence") && is_integer) return No(sdk::Reason::kDType, "OpenVINO moves integers as floats");
-  if (node.Is("Resize") && (node.Int("exclude_outside", 0) != 0 || node.Int("antialias", 0) != 0 ||
-                            node.String("keep_aspect_ratio_policy", "stretch") != "stretch"))
-    return No(sdk::Reason::kAttribute, "OpenVINO ignores exclude_outside, antialias and keep_aspect_ratio_policy");
+  if (node.Is("Resize")) return CheckResize(node);
   if (node.has_attribute("broadcast"))
     return No(sdk::Reason::kAttribute, "OpenVINO knows no broadcasting along given axes");
   if ((node.Is("MaxPool") || node.Is("LpPool")) && node.Int("ceil_mode", 0) != 0)
@@ -166,8 +181,6 @@ sdk::Verdict CheckAttributes(const sdk::NodeView& node) {
     return No(sdk::Reason::kAttribute, "OpenVINO ignores the mode");
   if (node.Is("ScatterElements") && node.String("reduction", "none") != "none")
     return No(sdk::Reason::kAttribute, "OpenVINO reduces NaN otherwise");
-  if (node.Is("LRN") && node.Int("size", 1) % 2 == 0)
-    return No(sdk::Reason::kAttribute, "OpenVINO places windows of even sizes otherwise");
   return sdk::Verdict::Yes();
 }
 
@@ -207,8 +220,9 @@ sdk::Verdict CheckNode(const sdk::NodeView& node) {
         is_output ? IsIndex(kIndexOutputs, node, i - node.input_count()) : IsIndex(kIndexInputs, node, i);
     if (sdk::Verdict verdict = CheckType(node, value, is_index); !verdict.supported()) return verdict;
     if (!value.rank_known()) return No(sdk::Reason::kShapeDynamic, "the rank must be known");
-    // Constants without elements stand for operands that are left out, such as the limits of Resize.
-    if (!value.is_constant() && value.shape_known() && value.element_count() == 0)
+    // Resize has such constants in place of operands that are left out.
+    const bool is_left_out = node.Is("Resize") && value.is_constant();
+    if (!is_left_out && value.shape_known() && value.element_count() == 0)
       return No(sdk::Reason::kShape, "a tensor has no elements");
   }
   if (sdk::Verdict verdict = CheckAttributes(node); !verdict.supported()) return verdict;

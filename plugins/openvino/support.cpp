@@ -96,25 +96,12 @@ void Support::Query(const Conversion& conversion) {
     for (const deputy_node_id node : conversion.nodes) Refuse(node, MessageOf(error));
     return;
   }
-  // An operator of ONNX may become several of OpenVINO's, of which the last has its name.
-  std::unordered_map<std::string, size_t> positions;
-  for (size_t i = 0; i < conversion.names.size(); ++i) positions[conversion.names[i]] = i;
-  std::unordered_map<const ov::Node*, size_t> owners;
-  const auto ordered = conversion.model->get_ordered_ops();
-  for (auto op = ordered.rbegin(); op != ordered.rend(); ++op) {
-    const std::string& name = (*op)->get_friendly_name();
-    if (const auto found = positions.find(name); found != positions.end()) {
-      owners[op->get()] = found->second;
-    } else {
-      for (const auto& output : (*op)->outputs())
-        for (const auto& target : output.get_target_inputs())
-          if (const auto owner = owners.find(target.get_node()); owner != owners.end())
-            owners[op->get()] = owner->second;
-    }
-    const std::string type = (*op)->get_type_name();
-    if (supported.count(name) != 0 || type == "Parameter" || type == "Result" || type == "Constant") continue;
-    if (const auto owner = owners.find(op->get()); owner != owners.end())
-      Refuse(conversion.nodes[owner->second], "OpenVINO's device " + device_ + " does not run " + type);
+  for (const std::shared_ptr<ov::Node>& op : conversion.model->get_ops()) {
+    const std::string& name = op->get_friendly_name();
+    if (!IsComputed(*op) || supported.count(name) != 0) continue;
+    for (const size_t position : FindNames(name, conversion.names))
+      Refuse(conversion.nodes[position],
+             "OpenVINO's device " + device_ + " does not run " + std::string(op->get_type_name()));
   }
 }
 

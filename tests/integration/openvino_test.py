@@ -161,6 +161,10 @@ class Options(OpenVinoCase):
     def test_performance_hint_is_read_back(self):
         self.assertEqual(self.in_force("performance_hint: THROUGHPUT")["performance_hint"], "THROUGHPUT")
 
+    def test_device_that_is_asked_about_each_node_takes_the_same(self):
+        report = self.placed(self.file("m.onnx", network()), self.config("query: true"))
+        self.assertEqual(report["delegates"][0]["nodes"], 4)
+
     # OpenVINO itself would compute in another one without a word.
     def test_precision_that_the_device_lacks_is_refused(self):
         model = self.file("m.onnx", network())
@@ -186,15 +190,25 @@ class Blobs(OpenVinoCase):
 
 
 class Events(OpenVinoCase):
+    def events(self, model):
+        trace = self.scratch / "trace.json"
+        self.deputy("run", self.file("m.onnx", model), "--config", self.config(), "--trace", trace)
+        return [event for event in json.loads(trace.read_text())["traceEvents"]
+                if event.get("cat") in ("step", "device")]  # fmt: skip
+
+    # OpenVINO joins the names of nodes that it fused by commas.
+    def test_nodes_whose_names_have_commas(self):
+        names = {"a,b", "b", "softmax,", ",pool"}
+        events = self.events(network(names=("a,b", "b", ",pool", "softmax,")))
+        nodes = {name for event in events if event["cat"] == "device" for name in event["args"].get("nodes", [])}
+        self.assertEqual(nodes, names)
+
     def test_events_have_nodes_and_lie_in_their_step(self):
-        model, trace = self.file("m.onnx", network()), self.scratch / "trace.json"
-        self.deputy("run", model, "--config", self.config(), "--trace", trace)
-        events = [event for event in json.loads(trace.read_text())["traceEvents"]
-                  if event.get("cat") in ("step", "device")]  # fmt: skip
+        events = self.events(network())
         step = next(event for event in events if event["cat"] == "step")
         device = [event for event in events if event["cat"] == "device"]
         nodes = {name for event in device for name in event["args"].get("nodes", [])}
-        self.assertTrue(nodes, device)
+        self.assertEqual(nodes, {"conv", "relu", "pool", "softmax"})
         for event in device:
             self.assertGreaterEqual(event["ts"], step["ts"] - 1e-3)
             self.assertLessEqual(event["ts"] + event["dur"], step["ts"] + step["dur"] + 1e-3)
