@@ -20,7 +20,7 @@ import onnx_bytes
 
 ARGS = None
 ROOT = Path(__file__).resolve().parents[2]
-GUESTS = ["ggml", "qnn", "webgpu"]  # shipped configurations for execution providers of ONNX Runtime
+GUESTS = ["ggml", "openvino", "qnn", "webgpu"]  # shipped configurations for other vendors' runtimes
 SHIPPED = sorted(path.stem for path in (ROOT / "configs").glob("*.yaml"))
 
 EIGHT_MISTAKES = """version: 1
