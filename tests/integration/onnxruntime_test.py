@@ -57,7 +57,7 @@ class WithDeputy(unittest.TestCase):
 
     def config(self, options, more=""):
         path = self.scratch / "c.yaml"
-        path.write_text(f"version: 1\nplugins: {{readable: [{os.path.dirname(runtime())}]}}\ndelegates:\n  - name: guest\n    delegate: onnxruntime\n    min_nodes: 1\n{more}"
+        path.write_text(f"version: 1\nplugins: {{readable: [{os.path.dirname(runtime())}, {ARGS.fixtures}]}}\ndelegates:\n  - name: guest\n    delegate: onnxruntime\n    min_nodes: 1\n{more}"
                         f"    options: {json.dumps(options)}\n")  # fmt: skip
         return path
 
@@ -134,6 +134,60 @@ class OwnProvider(WithDeputy):
         self.refused({"runtime": "own"}, "'runtime: own' needs option 'library'")
 
 
+class MisbehavingProvider(WithDeputy):
+    """libfixture_ort_ep.so, which takes Add and Relu, with both runtimes: answers stay right."""
+
+    def setUp(self):
+        super().setUp()
+        # Relu -> Add -> Sigmoid -> Relu
+        self.model.write_bytes(onnx.model(
+            [onnx.node("Relu", ["x"], ["a"], "first"), onnx.node("Add", ["a", "x"], ["b"], "sum"),
+             onnx.node("Sigmoid", ["b"], ["c"], "gate"), onnx.node("Relu", ["c"], ["y"], "last")],
+            [onnx.value_info("x", SHAPE)], [onnx.value_info("y", SHAPE)]))  # fmt: skip
+        done = self.deputy("run", self.model, "--config", "cpu-only", "--input", f"x={self.scratch}/x.npy", "--output-dir",
+                           self.scratch)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def each(self, misbehave, more=""):
+        """Nodes that it ran and what was said, for each runtime."""
+        for name in (runtime(), "own"):
+            with self.subTest("own" if name == "own" else "onnxruntime"):
+                yield self.placed({"runtime": name, "library": str(Path(ARGS.fixtures) / "libfixture_ort_ep.so"),
+                                   "provider_options": misbehave and f"misbehave={misbehave}"}, more)  # fmt: skip
+
+    def test_ItRunsWhatItTakes(self):
+        for nodes, _ in self.each(""):
+            self.assertEqual(nodes, 3)
+
+    def test_InThisProcessAsWell(self):
+        for nodes, _ in self.each("", "    isolation: none\n"):
+            self.assertEqual(nodes, 3)
+
+    def test_NodesThatItClaimsAndDoesNotCompileGoToTheNext(self):
+        for nodes, said in self.each("claims_everything"):
+            self.assertEqual(nodes, 3)
+            self.assertRegex(said, "refused 1 node of partition .*'gate'")
+
+    def test_WithoutACompilerItGetsNothing(self):
+        for misbehave in ("fails_to_compile", "compiles_nothing", "no_compile", "no_ep", "fails_capability", "throws"):
+            for nodes, said in self.each(misbehave):
+                self.assertEqual(nodes, 0, misbehave)
+
+    def test_ARunThatFailsIsFoundBeforeTheHostUsesIt(self):
+        for nodes, said in self.each("fails_to_run"):
+            self.assertEqual(nodes, 0)
+            self.assertRegex(said, "refused partition .* at compile: .*run")
+
+    def test_WrongResultsAreFoundInTheFirstRun(self):
+        for nodes, said in self.each("wrong_results"):
+            self.assertRegex(said, "wrong result of guest .*wrong: ")
+
+    def test_ACrashIsAnsweredByTheNext(self):
+        for nodes, said in self.each("aborts"):
+            self.assertEqual(nodes, 0)
+            self.assertRegex(said, "SIGABRT")
+
+
 class Guests(WithDeputy):
     """Providers of other vendors, unmodified."""
 
@@ -174,6 +228,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--deputy", required=True)
     parser.add_argument("--guests", required=True, help="the folder that packaging/guests.sh makes")
+    parser.add_argument("--fixtures", required=True, help="the folder of libfixture_ort_ep.so")
     ARGS, rest = parser.parse_known_args()
     if runtime() is None:
         print("no ONNX Runtime in this Python: packaging/peers.sh makes one with it")

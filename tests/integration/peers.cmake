@@ -18,8 +18,10 @@ set_tests_properties(integration.definitions PROPERTIES LABELS integration SKIP_
 deputy_peer_test(fixed_extents fixed_extents_test.py)
 deputy_peer_test(onnx_package onnx_package_test.py)
 if(DEPUTY_BUILD_PLUGINS AND NOT DEPUTY_SANITIZE)
-  foreach(what OwnProvider Guests)
-    deputy_peer_test(onnxruntime.${what} onnxruntime_test.py --guests ${PROJECT_SOURCE_DIR}/build/guests ${what})
+  get_property(ort_ep_directory GLOBAL PROPERTY DEPUTY_FIXTURE_ORT_EP_DIR)
+  foreach(what OwnProvider MisbehavingProvider Guests)
+    deputy_peer_test(onnxruntime.${what} onnxruntime_test.py --guests ${PROJECT_SOURCE_DIR}/build/guests --fixtures
+                     ${ort_ep_directory} ${what})
   endforeach()
   deputy_peer_test(trace trace_test.py --digits ${PROJECT_SOURCE_DIR}/configs/digits/digits.onnx)
 endif()
