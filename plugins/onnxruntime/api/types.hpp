@@ -19,8 +19,8 @@ struct TypeInfo;
 struct TensorTypeAndShapeInfo;
 struct MemoryInfo;
 struct MemoryDevice;
-struct Allocator;
 struct KeyValuePairs;
+struct ExternalInitializerInfo;
 struct Logger;
 struct Graph;
 struct Node;
@@ -45,12 +45,15 @@ enum ErrorCode : int32_t {
   kNotImplemented = 9,
   kInvalidGraph = 10,
   kEpFail = 11,
+  kNotFound = 14,
 };
 
 enum LoggingLevel : int32_t { kVerbose = 0, kInfo = 1, kWarning = 2, kError = 3, kFatal = 4 };
 enum ValueKind : int32_t { kUnknownKind = 0, kTensorKind = 1 };
 enum AllocatorType : int32_t { kDeviceAllocator = 0, kArenaAllocator = 1 };
 enum MemType : int32_t { kDefaultMem = 0 };
+// Of MemoryInfoGetDeviceType, where the NPU has another number than in HardwareDeviceType.
+enum MemoryDeviceType : int32_t { kCpuMemory = 0, kGpuMemory = 1, kNpuMemory = 3 };
 enum OptimizationLevel : int32_t { kDisableAll = 0, kBasic = 1, kExtended = 2, kEnableAll = 99 };
 enum HardwareDeviceType : int32_t { kCpu = 0, kGpu = 1, kNpu = 2 };
 enum AttributeType : int32_t {
@@ -74,6 +77,16 @@ struct ApiBase {
   // NULL: this library has no such version.
   const Api* (*GetApi)(uint32_t version);
   const char* (*GetVersionString)();
+};
+
+struct Allocator {
+  uint32_t version;
+  void* (*Alloc)(Allocator*, size_t size);
+  void (*Free)(Allocator*, void* memory);
+  const MemoryInfo* (*Info)(const Allocator*);
+  void* (*Reserve)(Allocator*, size_t size);                     // 18; may be NULL, as those below
+  Status* (*GetStats)(const Allocator*, KeyValuePairs**);        // 23
+  void* (*AllocOnStream)(Allocator*, size_t size, SyncStream*);  // 23
 };
 
 struct NodeFusionOptions {
@@ -146,9 +159,13 @@ enum class EpSlot : size_t {
 
 using Function = void (*)();
 
-// Three numbers of slots.inc that ONNX Runtime's sources state themselves.
+// Numbers that ONNX Runtime's sources state, or that its library shows: GetExperimentalFunction finds a function there.
 static_assert(static_cast<size_t>(Slot::ReleaseCustomOpDomain) == 101, "a slot is missing before it");
 static_assert(static_cast<size_t>(Slot::GetEpApi) == 317, "a slot is missing before it");
-static_assert(static_cast<size_t>(Slot::RunOptionsSetSyncStream) == 411, "a slot is missing before it");
+static_assert(static_cast<size_t>(Slot::RunOptionsSetSyncStream) == 413, "a slot is missing before it");
+static_assert(static_cast<size_t>(Slot::GetExperimentalFunction) == 422, "a slot is missing before it");
+static_assert(static_cast<size_t>(EpSlot::GetSyncIdForLastWaitOnSyncStream) == 15, "a slot is missing before it");
+static_assert(static_cast<size_t>(EpSlot::GetEnvConfigEntries) == 49, "a slot is missing before it");
+static_assert(static_cast<size_t>(EpSlot::ProfilingEventsContainer_AddEvents) == 72, "a slot is missing before it");
 
 }  // namespace ort
