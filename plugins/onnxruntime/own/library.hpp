@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "deputy/sdk/status.hpp"
 #include "api/types.hpp"
+#include "deputy/sdk/status.hpp"
 #include "own/logger.hpp"
 
 namespace ort::own {

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <string>
 
-#include "deputy/sdk/host.hpp"
 #include "api/types.hpp"
+#include "deputy/sdk/host.hpp"
 
 namespace ort {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "deputy/sdk/status.hpp"
 #include "api/types.hpp"
+#include "deputy/sdk/status.hpp"
 
 namespace ort {
 
