@@ -154,8 +154,8 @@ Status* ReadOpAttr(const OpAttr* attribute, AttributeType type, void* to, size_t
         return Give(*attribute, attribute->numbers.data(), attribute->numbers.size() * sizeof(int64_t), to, room, out);
       case kFloatsAttribute:
         return Give(*attribute, attribute->reals.data(), attribute->reals.size() * sizeof(float), to, room, out);
-      case kStringAttribute:  // with the zero at its end
-        return Give(*attribute, attribute->text.c_str(), attribute->text.size() + 1, to, room, out);
+      case kStringAttribute:  // without the zero at its end
+        return Give(*attribute, attribute->text.data(), attribute->text.size(), to, room, out);
       case kStringsAttribute: {
         std::string all;
         for (const std::string& text : attribute->texts) all.append(text.c_str(), text.size() + 1);
