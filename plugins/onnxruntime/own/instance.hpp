@@ -26,6 +26,8 @@ class Instance {
 
   Ep* ep() const { return ep_; }
 
+  // Rewrites the model where the EP prefers the channels last.
+  sdk::Status PutInLayout(Model& model) const;
   // Which of the graph's nodes it takes.
   sdk::Result<EpGraphSupportInfo> Capability(const Graph& graph) const;
   // The graph as the fused node. Never NULL.

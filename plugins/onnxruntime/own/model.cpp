@@ -73,10 +73,11 @@ Model::Model(const sdk::PartitionView& partition, const std::function<bool(const
   for (const sdk::ValueView& input : partition.inputs()) Add(input);
   for (const sdk::ValueView& output : partition.outputs())
     if (const size_t number = Add(output); number != kNone) values_[number].is_read_outside = true;
+  std::vector<ModelNode> nodes;
   std::vector<const sdk::NodeView*> others;
   for (const sdk::NodeView& node : partition.nodes()) {
     if (is_included(node))
-      AddNode(node);
+      nodes.push_back(NodeOf(node));
     else
       others.push_back(&node);
   }
@@ -86,6 +87,7 @@ Model::Model(const sdk::PartitionView& partition, const std::function<bool(const
       const auto found = input.exists() ? numbers_.find(input.id()) : numbers_.end();
       if (found != numbers_.end()) values_[found->second].is_read_outside = true;
     }
+  SetNodes(std::move(nodes));
 }
 
 size_t Model::Add(const sdk::ValueView& view) {
@@ -114,36 +116,70 @@ size_t Model::Add(const sdk::ValueView& view) {
   return found->second;
 }
 
-void Model::AddNode(const sdk::NodeView& node) {
+ModelNode Model::NodeOf(const sdk::NodeView& node) {
   ModelNode made;
   made.name = Unique(node_names_, node.name(), "node_");
   made.type = node.op_type();
   made.domain = node.domain();
   made.since_version = node.since_version();
   made.id = node.id();
-  const size_t number = nodes_.size();
-  for (size_t i = 0; i < node.input_count(); ++i) {
-    made.inputs.push_back(Add(node.input(i)));
-    if (made.inputs.back() != kNone) values_[made.inputs.back()].consumers.emplace_back(number, i);
-  }
-  for (size_t i = 0; i < node.output_count(); ++i) {
-    made.outputs.push_back(Add(node.output(i)));
-    if (made.outputs.back() == kNone) continue;
-    values_[made.outputs.back()].producer = number;
-    values_[made.outputs.back()].producer_output = i;
-  }
+  for (size_t i = 0; i < node.input_count(); ++i) made.inputs.push_back(Add(node.input(i)));
+  for (size_t i = 0; i < node.output_count(); ++i) made.outputs.push_back(Add(node.output(i)));
   const schema::Primitive* primitive = node.primitive();
   if (primitive != nullptr && primitive->attributes() != nullptr)
     for (const schema::Attribute* attribute : *primitive->attributes())
       made.attributes.push_back(AttributeOf(*attribute));
-  const auto found = std::find_if(operator_sets_.begin(), operator_sets_.end(),
-                                  [&](const auto& set) { return set.first == made.domain; });
-  if (found == operator_sets_.end())
-    operator_sets_.emplace_back(made.domain, made.since_version);
-  else
-    found->second = std::max<int64_t>(found->second, made.since_version);
-  nodes_.push_back(std::move(made));
+  return made;
 }
+
+void Model::SetNodes(std::vector<ModelNode> nodes) {
+  nodes_ = std::move(nodes);
+  for (ModelValue& value : values_) {
+    value.producer = kNone;
+    value.consumers.clear();
+  }
+  operator_sets_.clear();
+  for (size_t number = 0; number < nodes_.size(); ++number) {
+    const ModelNode& node = nodes_[number];
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      if (node.inputs[i] != kNone) values_[node.inputs[i]].consumers.emplace_back(number, i);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i] == kNone) continue;
+      values_[node.outputs[i]].producer = number;
+      values_[node.outputs[i]].producer_output = i;
+    }
+    const auto found = std::find_if(operator_sets_.begin(), operator_sets_.end(),
+                                    [&](const auto& set) { return set.first == node.domain; });
+    if (found == operator_sets_.end())
+      operator_sets_.emplace_back(node.domain, node.since_version);
+    else
+      found->second = std::max<int64_t>(found->second, node.since_version);
+  }
+}
+
+size_t Model::NewValue(const std::string& name, ElementType type, std::vector<int64_t> dims) {
+  ModelValue value;
+  value.name = Unique(value_names_, name, "value_");
+  value.type.is_kept = true;
+  value.type.tensor.is_kept = true;
+  value.type.tensor.type = type;
+  value.type.tensor.dims = std::move(dims);
+  values_.push_back(std::move(value));
+  views_.emplace_back();
+  return values_.size() - 1;
+}
+
+void Model::SetConstant(size_t value, Memory memory, size_t bytes) {
+  auto constant = std::make_unique<Value>();
+  constant->type = values_[value].type;
+  constant->is_kept = true;
+  constant->bytes = bytes;
+  constant->data = memory.release();
+  constant->allocator = &HostAllocator();
+  values_[value].constant = std::move(constant);
+}
+
+std::string Model::NewNodeName(const std::string& name) { return Unique(node_names_, name, "node_"); }
 
 const Value* Model::Constant(size_t value) const {
   Value* constant = values_[value].constant.get();

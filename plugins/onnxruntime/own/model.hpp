@@ -69,6 +69,14 @@ class Model {
   // Domains of the nodes' operators, and the newest definition among them.
   const std::vector<std::pair<std::string, int64_t>>& operator_sets() const { return operator_sets_; }
 
+  // For rewriting: takes the nodes, and sets others, which are in topological order.
+  std::vector<ModelNode> TakeNodes() { return std::move(nodes_); }
+  void SetNodes(std::vector<ModelNode> nodes);
+  // `name` is changed where it is taken. References to values are invalid afterwards.
+  size_t NewValue(const std::string& name, ElementType type, std::vector<int64_t> dims);
+  void SetConstant(size_t value, Memory memory, size_t bytes);
+  std::string NewNodeName(const std::string& name);
+
   // The constant with its elements: those that are not resident are read at the first call. NULL: not constant, or the
   // host failed to read it. [any-thread]
   const Value* Constant(size_t value) const;
@@ -80,7 +88,7 @@ class Model {
 
  private:
   size_t Add(const sdk::ValueView& view);
-  void AddNode(const sdk::NodeView& node);
+  ModelNode NodeOf(const sdk::NodeView& node);
 
   const sdk::GraphView* graph_;
   std::string name_;

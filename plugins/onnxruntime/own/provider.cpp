@@ -106,17 +106,22 @@ class OwnProvider final : public Provider, public std::enable_shared_from_this<O
 
   sdk::Result<std::vector<Answer>> Ask(const sdk::PartitionView& nodes) override {
     std::vector<Answer> answers(nodes.nodes().size());
-    std::vector<size_t> positions;  // of the model's nodes among the answers
-    size_t position = 0;
-    const auto model = std::make_shared<Model>(nodes, [&](const sdk::NodeView& node) {
-      answers[position].reason = ReasonToLeaveOut(node);
-      if (answers[position].reason.empty()) positions.push_back(position);
-      return answers[position++].reason.empty();
-    });
+    std::unordered_map<deputy_node_id, size_t> positions;  // of the nodes among the answers
+    for (size_t i = 0; i < answers.size(); ++i) {
+      answers[i].reason = ReasonToLeaveOut(nodes.nodes()[i]);
+      positions.emplace(nodes.nodes()[i].id(), i);
+    }
+    const auto model = std::make_shared<Model>(
+        nodes, [&](const sdk::NodeView& node) { return answers[positions.at(node.id())].reason.empty(); });
     const Quiet quiet(*this);
-    AskTogether(model, positions, answers);
-    for (size_t i = 0; i < positions.size(); ++i)
-      if (!answers[positions[i]].is_taken) answers[positions[i]] = AskAlone(model, i);
+    if (asked_ == nullptr) DEPUTY_SDK_RETURN_IF_ERROR(Instantiate(asked_));
+    DEPUTY_SDK_RETURN_IF_ERROR(asked_->PutInLayout(*model));
+    const std::vector<bool> is_taken = TakenTogether(model);
+    for (const ModelNode& node : model->nodes())
+      if (node.id != DEPUTY_NO_NODE) answers[positions.at(node.id)].is_taken = true;
+    for (size_t i = 0; i < is_taken.size(); ++i)
+      if (const deputy_node_id id = model->nodes()[i].id; id != DEPUTY_NO_NODE && !is_taken[i])
+        answers[positions.at(id)] = AskAlone(model, i);
     model->Detach();
     if (nodes.graph().failed()) throw sdk::HostFailure();
     return answers;
@@ -129,6 +134,7 @@ class OwnProvider final : public Provider, public std::enable_shared_from_this<O
     std::shared_ptr<Instance> instance = std::move(asked_);
     if (instance == nullptr) DEPUTY_SDK_RETURN_IF_ERROR(Instantiate(instance));
     const auto model = std::make_shared<Model>(partition, [](const sdk::NodeView&) { return true; });
+    DEPUTY_SDK_RETURN_IF_ERROR(instance->PutInLayout(*model));
     Graph graph(model, AllNodes(*model));
     graph.is_kept = true;
     DEPUTY_SDK_ASSIGN_OR_RETURN(const bool drops_constants, Claim(*instance, graph));
@@ -175,20 +181,21 @@ class OwnProvider final : public Provider, public std::enable_shared_from_this<O
     return {};
   }
 
-  void AskTogether(const std::shared_ptr<const Model>& model, const std::vector<size_t>& positions,
-                   std::vector<Answer>& answers) {
-    if (positions.empty() || !Ready()) return;
+  // Of each of the model's nodes. A failure takes none.
+  std::vector<bool> TakenTogether(const std::shared_ptr<const Model>& model) const {
+    std::vector<bool> is_taken(model->nodes().size(), false);
+    if (is_taken.empty()) return is_taken;
     Graph graph(model, AllNodes(*model));
     graph.is_kept = true;
     const sdk::Result<EpGraphSupportInfo> support = asked_->Capability(graph);
-    if (!support.ok()) return;
+    if (!support.ok()) return is_taken;
     for (const EpGraphSupportInfo::Fused& fused : support->fused)
-      for (const size_t node : fused.nodes) answers[positions[node]].is_taken = true;
+      for (const size_t node : fused.nodes) is_taken[node] = true;
+    return is_taken;
   }
 
-  Answer AskAlone(const std::shared_ptr<const Model>& model, size_t node) {
+  Answer AskAlone(const std::shared_ptr<const Model>& model, size_t node) const {
     TakeReason();
-    if (!Ready()) return {false, "the execution provider cannot be made"};
     Graph graph(model, {node});
     graph.is_kept = true;
     const sdk::Result<EpGraphSupportInfo> support = asked_->Capability(graph);
@@ -196,9 +203,6 @@ class OwnProvider final : public Provider, public std::enable_shared_from_this<O
     if (!support->fused.empty()) return {true, {}};
     return {false, support->single.empty() ? TakeReason() : "the execution provider runs it by a kernel of a registry"};
   }
-
-  // Whether there is an instance to ask.
-  bool Ready() { return asked_ != nullptr || Instantiate(asked_).ok(); }
 
   // That the EP takes the whole graph as one; whether it keeps copies of constants.
   sdk::Result<bool> Claim(const Instance& instance, const Graph& graph) const {
