@@ -1,6 +1,7 @@
 #include "own/instance.hpp"
 
 #include "own/layout.hpp"
+#include "own/quantization.hpp"
 #include "own/status.hpp"
 
 namespace ort::own {
@@ -54,22 +55,23 @@ Instance::~Instance() {
   }
 }
 
-sdk::Status Instance::PutInLayout(Model& model) const {
+sdk::Status Instance::Prepare(Model& model) const {
   constexpr int32_t kChannelsLast = 1;
   int32_t layout = 0;
   if (ep_->version >= 23 && ep_->GetPreferredDataLayout != nullptr)
     DEPUTY_SDK_RETURN_IF_ERROR(Ask(sdk::Code::kNotSupported, "GetPreferredDataLayout",
                                    [&] { return ep_->GetPreferredDataLayout(ep_, &layout); }));
-  if (layout != kChannelsLast) return {};
   sdk::Status status;
-  PutChannelsLast(model, [&](const ModelNode& node) {
-    int decision = -1;  // ONNX Runtime's
-    if (status.ok() && ep_->ShouldConvertDataLayoutForOp != nullptr)
-      status = Ask(sdk::Code::kNotSupported, "ShouldConvertDataLayoutForOp", [&] {
-        return ep_->ShouldConvertDataLayoutForOp(ep_, node.domain.c_str(), node.type.c_str(), layout, &decision);
-      });
-    return decision < 0 ? DependsOnLayout(node) : decision > 0;
-  });
+  if (layout == kChannelsLast)
+    PutChannelsLast(model, [&](const ModelNode& node) {
+      int decision = -1;  // ONNX Runtime's
+      if (status.ok() && ep_->ShouldConvertDataLayoutForOp != nullptr)
+        status = Ask(sdk::Code::kNotSupported, "ShouldConvertDataLayoutForOp", [&] {
+          return ep_->ShouldConvertDataLayoutForOp(ep_, node.domain.c_str(), node.type.c_str(), layout, &decision);
+        });
+      return decision < 0 ? DependsOnLayout(node) : decision > 0;
+    });
+  SplitDequantization(model);
   return status;
 }
 

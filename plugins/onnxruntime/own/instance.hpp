@@ -26,8 +26,9 @@ class Instance {
 
   Ep* ep() const { return ep_; }
 
-  // Rewrites the model where the EP prefers the channels last.
-  sdk::Status PutInLayout(Model& model) const;
+  // Rewrites the model as ONNX Runtime does for EPs: see quantization.hpp, and layout.hpp for those that prefer the
+  // channels last.
+  sdk::Status Prepare(Model& model) const;
   // Which of the graph's nodes it takes.
   sdk::Result<EpGraphSupportInfo> Capability(const Graph& graph) const;
   // The graph as the fused node. Never NULL.

@@ -115,7 +115,7 @@ class OwnProvider final : public Provider, public std::enable_shared_from_this<O
         nodes, [&](const sdk::NodeView& node) { return answers[positions.at(node.id())].reason.empty(); });
     const Quiet quiet(*this);
     if (asked_ == nullptr) DEPUTY_SDK_RETURN_IF_ERROR(Instantiate(asked_));
-    DEPUTY_SDK_RETURN_IF_ERROR(asked_->PutInLayout(*model));
+    DEPUTY_SDK_RETURN_IF_ERROR(asked_->Prepare(*model));
     const std::vector<bool> is_taken = TakenTogether(model);
     for (const ModelNode& node : model->nodes())
       if (node.id != DEPUTY_NO_NODE) answers[positions.at(node.id)].is_taken = true;
@@ -134,7 +134,7 @@ class OwnProvider final : public Provider, public std::enable_shared_from_this<O
     std::shared_ptr<Instance> instance = std::move(asked_);
     if (instance == nullptr) DEPUTY_SDK_RETURN_IF_ERROR(Instantiate(instance));
     const auto model = std::make_shared<Model>(partition, [](const sdk::NodeView&) { return true; });
-    DEPUTY_SDK_RETURN_IF_ERROR(instance->PutInLayout(*model));
+    DEPUTY_SDK_RETURN_IF_ERROR(instance->Prepare(*model));
     Graph graph(model, AllNodes(*model));
     graph.is_kept = true;
     DEPUTY_SDK_ASSIGN_OR_RETURN(const bool drops_constants, Claim(*instance, graph));
@@ -300,8 +300,9 @@ sdk::Result<std::shared_ptr<Provider>> OpenOwn(const sdk::Host& host, const Prov
     return sdk::Status(sdk::Code::kInvalidArgument,
                        "the path of the execution provider's library is missing: only ONNX Runtime's library has "
                        "execution providers that are built into it");
-  std::string registered = settings.name;
-  if (registered.empty()) registered = std::filesystem::path(settings.library).stem().string();
+  // Some EPs take it as their name.
+  const std::string registered =
+      settings.name.empty() ? std::filesystem::path(settings.library).stem().string() : settings.name;
   DEPUTY_SDK_ASSIGN_OR_RETURN(const std::shared_ptr<own::Library> library,
                               own::Library::Open(settings.library, registered));
   DEPUTY_SDK_ASSIGN_OR_RETURN(EpFactory* const factory, own::FactoryOf(*library, settings.name));
