@@ -1,12 +1,12 @@
 #include "own/instance.hpp"
 
 #include "own/layout.hpp"
-#include "own/quantization.hpp"
 #include "own/status.hpp"
 
 namespace ort::own {
 namespace {
 
+constexpr int32_t kChannelsLast = 1;
 constexpr uint32_t kFirstEpVersion = 22;  // of ONNX Runtime's API that has execution providers in libraries
 
 sdk::Status Lacks(const char* function) {
@@ -30,7 +30,7 @@ sdk::Result<std::shared_ptr<Instance>> Instance::Make(std::shared_ptr<Library> l
   return instance;
 }
 
-sdk::Status Instance::Check() const {
+sdk::Status Instance::Check() {
   if (ep_->version < kFirstEpVersion)
     return sdk::Status(sdk::Code::kNotSupported,
                        "the execution provider is of version " + std::to_string(ep_->version) +
@@ -45,6 +45,11 @@ sdk::Status Instance::Check() const {
                        "the execution provider computes by kernels in a registry, which only ONNX Runtime's library "
                        "runs");
   if (ep_->ReleaseNodeComputeInfos == nullptr) return Lacks("ReleaseNodeComputeInfos");
+  int32_t layout = 0;
+  if (ep_->version >= 23 && ep_->GetPreferredDataLayout != nullptr)
+    DEPUTY_SDK_RETURN_IF_ERROR(Ask(sdk::Code::kNotSupported, "GetPreferredDataLayout",
+                                   [&] { return ep_->GetPreferredDataLayout(ep_, &layout); }));
+  prefers_channels_last_ = layout == kChannelsLast;
   return {};
 }
 
@@ -55,23 +60,17 @@ Instance::~Instance() {
   }
 }
 
-sdk::Status Instance::Prepare(Model& model) const {
-  constexpr int32_t kChannelsLast = 1;
-  int32_t layout = 0;
-  if (ep_->version >= 23 && ep_->GetPreferredDataLayout != nullptr)
-    DEPUTY_SDK_RETURN_IF_ERROR(Ask(sdk::Code::kNotSupported, "GetPreferredDataLayout",
-                                   [&] { return ep_->GetPreferredDataLayout(ep_, &layout); }));
+sdk::Status Instance::RewriteLayout(Model& model, const std::function<bool(const ModelNode&)>& is_taken) const {
   sdk::Status status;
-  if (layout == kChannelsLast)
-    PutChannelsLast(model, [&](const ModelNode& node) {
-      int decision = -1;  // ONNX Runtime's
-      if (status.ok() && ep_->ShouldConvertDataLayoutForOp != nullptr)
-        status = Ask(sdk::Code::kNotSupported, "ShouldConvertDataLayoutForOp", [&] {
-          return ep_->ShouldConvertDataLayoutForOp(ep_, node.domain.c_str(), node.type.c_str(), layout, &decision);
-        });
-      return decision < 0 ? DependsOnLayout(node) : decision > 0;
-    });
-  SplitDequantization(model);
+  PutChannelsLast(model, [&](const ModelNode& node) {
+    if (!is_taken(node)) return false;
+    int decision = -1;  // ONNX Runtime's
+    if (status.ok() && ep_->ShouldConvertDataLayoutForOp != nullptr)
+      status = Ask(sdk::Code::kNotSupported, "ShouldConvertDataLayoutForOp", [&] {
+        return ep_->ShouldConvertDataLayoutForOp(ep_, node.domain.c_str(), node.type.c_str(), kChannelsLast, &decision);
+      });
+    return decision < 0 ? DependsOnLayout(node) : decision > 0;
+  });
   return status;
 }
 

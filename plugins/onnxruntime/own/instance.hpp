@@ -1,6 +1,7 @@
 // An EP that a factory has made for one of its devices, as a session of ONNX Runtime has it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,9 +27,10 @@ class Instance {
 
   Ep* ep() const { return ep_; }
 
-  // Rewrites the model as ONNX Runtime does for EPs: see quantization.hpp, and layout.hpp for those that prefer the
-  // channels last.
-  sdk::Status Prepare(Model& model) const;
+  // Whether the EP wants to be asked a second time, about a model with the channels last (layout.hpp).
+  bool prefers_channels_last() const { return prefers_channels_last_; }
+  // Rewrites those nodes for which `is_taken` and the EP agree.
+  sdk::Status RewriteLayout(Model& model, const std::function<bool(const ModelNode&)>& is_taken) const;
   // Which of the graph's nodes it takes.
   sdk::Result<EpGraphSupportInfo> Capability(const Graph& graph) const;
   // The graph as the fused node. Never NULL.
@@ -36,11 +38,12 @@ class Instance {
   void Release(NodeComputeInfo* info) const;
 
  private:
-  sdk::Status Check() const;
+  sdk::Status Check();
 
   std::shared_ptr<Library> library_;
   EpFactory* factory_;
   Ep* ep_;
+  bool prefers_channels_last_ = false;
 };
 
 }  // namespace ort::own

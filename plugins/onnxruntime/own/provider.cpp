@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <mutex>
+#include <set>
 #include <unordered_map>
 
 #include "own/executable.hpp"
 #include "own/instance.hpp"
+#include "own/quantization.hpp"
 #include "own/status.hpp"
 #include "own/tables.hpp"
 
@@ -24,6 +25,8 @@ std::string ReasonToLeaveOut(const sdk::NodeView& node) {
     if (node.output(i).exists() && node.output(i).dtype() == sdk::DType::kString) return "strings";
   return {};
 }
+
+bool AllIncluded(const sdk::NodeView&) { return true; }
 
 std::vector<size_t> AllNodes(const Model& model) {
   std::vector<size_t> nodes(model.nodes().size());
@@ -93,6 +96,8 @@ class OwnProvider final : public Provider, public std::enable_shared_from_this<O
     const std::string prefix = OptionPrefix(name_);
     for (const auto& [key, value] : device_->options.entries()) options_.entries.Add(prefix + key, value);
     for (const auto& [key, value] : settings.options) options_.entries.Add(prefix + key, value);
+    // There is no other provider for the nodes at the partition's inputs and outputs.
+    options_.entries.Add("session.disable_cpu_ep_fallback", "1");
     for (const auto& [key, value] : settings.session_config) options_.entries.Add(key, value);
     return Instantiate(asked_);
   }
@@ -111,17 +116,29 @@ class OwnProvider final : public Provider, public std::enable_shared_from_this<O
       answers[i].reason = ReasonToLeaveOut(nodes.nodes()[i]);
       positions.emplace(nodes.nodes()[i].id(), i);
     }
-    const auto model = std::make_shared<Model>(
-        nodes, [&](const sdk::NodeView& node) { return answers[positions.at(node.id())].reason.empty(); });
+    const auto is_included = [&](const sdk::NodeView& node) { return answers[positions.at(node.id())].reason.empty(); };
     const Quiet quiet(*this);
     if (asked_ == nullptr) DEPUTY_SDK_RETURN_IF_ERROR(Instantiate(asked_));
-    DEPUTY_SDK_RETURN_IF_ERROR(asked_->Prepare(*model));
-    const std::vector<bool> is_taken = TakenTogether(model);
-    for (const ModelNode& node : model->nodes())
-      if (node.id != DEPUTY_NO_NODE) answers[positions.at(node.id)].is_taken = true;
-    for (size_t i = 0; i < is_taken.size(); ++i)
-      if (const deputy_node_id id = model->nodes()[i].id; id != DEPUTY_NO_NODE && !is_taken[i])
+    const auto model = std::make_shared<Model>(nodes, is_included);
+    SplitDequantization(*model);
+    std::set<deputy_node_id> taken = TakenTogether(model);
+    for (size_t i = 0; i < model->nodes().size(); ++i)
+      if (const deputy_node_id id = model->nodes()[i].id; taken.count(id) == 0)
         answers[positions.at(id)] = AskAlone(model, i);
+    if (asked_->prefers_channels_last() && !taken.empty()) {
+      const auto rewritten = std::make_shared<Model>(nodes, is_included);
+      DEPUTY_SDK_RETURN_IF_ERROR(
+          asked_->RewriteLayout(*rewritten, [&](const ModelNode& node) { return taken.count(node.id) != 0; }));
+      SplitDequantization(*rewritten);
+      TakeReason();
+      const std::set<deputy_node_id> again = TakenTogether(rewritten);
+      const std::string reason = TakeReason();
+      for (const deputy_node_id id : taken)
+        if (again.count(id) == 0) answers[positions.at(id)].reason = WithReason("not with its channels last", reason);
+      taken = again;
+      rewritten->Detach();
+    }
+    for (const deputy_node_id id : taken) answers[positions.at(id)].is_taken = true;
     model->Detach();
     if (nodes.graph().failed()) throw sdk::HostFailure();
     return answers;
@@ -133,8 +150,16 @@ class OwnProvider final : public Provider, public std::enable_shared_from_this<O
         return sdk::Status(sdk::Code::kNotSupported, reason, node.id());
     std::shared_ptr<Instance> instance = std::move(asked_);
     if (instance == nullptr) DEPUTY_SDK_RETURN_IF_ERROR(Instantiate(instance));
-    const auto model = std::make_shared<Model>(partition, [](const sdk::NodeView&) { return true; });
-    DEPUTY_SDK_RETURN_IF_ERROR(instance->Prepare(*model));
+    auto model = std::make_shared<Model>(partition, AllIncluded);
+    SplitDequantization(*model);
+    if (instance->prefers_channels_last()) {
+      Graph graph(model, AllNodes(*model));
+      graph.is_kept = true;
+      DEPUTY_SDK_RETURN_IF_ERROR(Claim(*instance, graph).status());
+      model = std::make_shared<Model>(partition, AllIncluded);
+      DEPUTY_SDK_RETURN_IF_ERROR(instance->RewriteLayout(*model, [](const ModelNode&) { return true; }));
+      SplitDequantization(*model);
+    }
     Graph graph(model, AllNodes(*model));
     graph.is_kept = true;
     DEPUTY_SDK_ASSIGN_OR_RETURN(const bool drops_constants, Claim(*instance, graph));
@@ -181,17 +206,23 @@ class OwnProvider final : public Provider, public std::enable_shared_from_this<O
     return {};
   }
 
-  // Of each of the model's nodes. A failure takes none.
-  std::vector<bool> TakenTogether(const std::shared_ptr<const Model>& model) const {
-    std::vector<bool> is_taken(model->nodes().size(), false);
-    if (is_taken.empty()) return is_taken;
+  // The host's nodes that the EP takes with all copies of them. A failure takes none.
+  std::set<deputy_node_id> TakenTogether(const std::shared_ptr<const Model>& model) const {
+    std::set<deputy_node_id> taken;
+    if (model->nodes().empty()) return taken;
     Graph graph(model, AllNodes(*model));
     graph.is_kept = true;
     const sdk::Result<EpGraphSupportInfo> support = asked_->Capability(graph);
-    if (!support.ok()) return is_taken;
+    if (!support.ok()) return taken;
+    std::vector<bool> is_taken(model->nodes().size(), false);
     for (const EpGraphSupportInfo::Fused& fused : support->fused)
       for (const size_t node : fused.nodes) is_taken[node] = true;
-    return is_taken;
+    for (size_t i = 0; i < is_taken.size(); ++i)
+      if (is_taken[i]) taken.insert(model->nodes()[i].id);
+    for (size_t i = 0; i < is_taken.size(); ++i)
+      if (!is_taken[i]) taken.erase(model->nodes()[i].id);
+    taken.erase(DEPUTY_NO_NODE);  // of nodes that rewriting has added
+    return taken;
   }
 
   Answer AskAlone(const std::shared_ptr<const Model>& model, size_t node) const {
