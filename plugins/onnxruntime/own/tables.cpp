@@ -47,10 +47,17 @@ struct InteropTable {
   static const char* NameOf(size_t) { return nullptr; }
 };
 
-template <class Table>
-std::string FullName(size_t slot) {
-  const char* name = Table::NameOf(slot);
-  return std::string(Table::kName) + "::" + (name == nullptr ? "function " + std::to_string(slot) : name);
+// `name`: NULL for a function that only has a number.
+std::string FullName(const char* table, const char* name, size_t slot) {
+  return std::string(table) + "::" + (name == nullptr ? "function " + std::to_string(slot) : name);
+}
+
+Status* Missing(const char* table, const char* name, size_t slot) noexcept {
+  if (name != nullptr && !ReturnsStatus(name)) return nullptr;
+  return Guarded([&] {
+    return Fail(kNotImplemented,
+                FullName(table, name, slot) + " is not implemented by Deputy; ONNX Runtime's library has it");
+  });
 }
 
 // Which stubs were called.
@@ -62,12 +69,7 @@ std::array<std::atomic<bool>, Table::kSlots> called{};
 template <class Table, size_t kSlot>
 Status* Stub() noexcept {
   called<Table>[kSlot] = true;
-  const char* name = Table::NameOf(kSlot);
-  if (name != nullptr && !ReturnsStatus(name)) return nullptr;
-  return Guarded([] {
-    return Fail(kNotImplemented,
-                FullName<Table>(kSlot) + " is not implemented by Deputy; ONNX Runtime's library has it");
-  });
+  return Missing(Table::kName, Table::NameOf(kSlot), kSlot);
 }
 
 template <class Table, size_t... kNumbers>
@@ -93,7 +95,7 @@ const void* OnlyStubs() {
 template <class Table>
 void AddCalled(std::string& names) {
   for (size_t slot = 0; slot < Table::kSlots; ++slot)
-    if (called<Table>[slot]) names += (names.empty() ? "" : ", ") + FullName<Table>(slot);
+    if (called<Table>[slot]) names += (names.empty() ? "" : ", ") + FullName(Table::kName, Table::NameOf(slot), slot);
 }
 
 const Api* GetApi(uint32_t version) {
