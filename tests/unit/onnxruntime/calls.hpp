@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "deputy/sdk/graph.hpp"
-#include "own/model.hpp"
-#include "own/tables.hpp"
+#include "plugins/onnxruntime/own/model.hpp"
+#include "plugins/onnxruntime/own/tables.hpp"
 #include "unit/sdk/fake_host.hpp"
 
 namespace ort::own {

@@ -1,5 +1,5 @@
 // Graphs as EPs read them: names, operands, constants, attributes, and views of some nodes.
-#include "own/graph.hpp"
+#include "plugins/onnxruntime/own/graph.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Models that are rewritten before EPs see them: channels last, and a DequantizeLinear for each reader.
-#include "own/layout.hpp"
+#include "plugins/onnxruntime/own/layout.hpp"
 
 #include <gtest/gtest.h>
 
-#include "own/quantization.hpp"
+#include "plugins/onnxruntime/own/quantization.hpp"
 #include "unit/onnxruntime/calls.hpp"
 
 namespace ort::own {

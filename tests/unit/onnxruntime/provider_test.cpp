@@ -1,12 +1,12 @@
 // An execution provider's library (fixtures/ort_ep) with this plugin's tables: what it takes, computes, and how each of
 // its faults ends.
-#include "provider.hpp"
+#include "plugins/onnxruntime/provider.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 
-#include "own/device.hpp"
+#include "plugins/onnxruntime/own/device.hpp"
 #include "unit/onnxruntime/calls.hpp"
 
 namespace ort {
