@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <string_view>
 #include <unordered_map>
 
 #include "own/executable.hpp"
@@ -310,6 +311,16 @@ class OwnProvider final : public Provider, public std::enable_shared_from_this<O
   size_t next_ = 0;
 };
 
+// The name under which the library is registered where none is given, which some EPs take as their own: "qnn" for
+// libonnxruntime_providers_qnn.so.
+std::string NameOf(const std::string& library) {
+  std::string name = std::filesystem::path(library).filename().string();
+  name = name.substr(0, name.find(".so"));
+  for (const std::string_view prefix : {"lib", "onnxruntime_", "providers_"})
+    if (name.compare(0, prefix.size(), prefix) == 0) name.erase(0, prefix.size());
+  return name;
+}
+
 sdk::Result<EpFactory*> FactoryOf(const Library& library, const std::string& name) {
   std::string names;
   for (EpFactory* factory : library.factories()) {
@@ -331,9 +342,7 @@ sdk::Result<std::shared_ptr<Provider>> OpenOwn(const sdk::Host& host, const Prov
     return sdk::Status(sdk::Code::kInvalidArgument,
                        "the path of the execution provider's library is missing: only ONNX Runtime's library has "
                        "execution providers that are built into it");
-  // Some EPs take it as their name.
-  const std::string registered =
-      settings.name.empty() ? std::filesystem::path(settings.library).stem().string() : settings.name;
+  const std::string registered = settings.name.empty() ? own::NameOf(settings.library) : settings.name;
   DEPUTY_SDK_ASSIGN_OR_RETURN(const std::shared_ptr<own::Library> library,
                               own::Library::Open(settings.library, registered));
   DEPUTY_SDK_ASSIGN_OR_RETURN(EpFactory* const factory, own::FactoryOf(*library, settings.name));
