@@ -23,6 +23,7 @@ if(DEPUTY_BUILD_PLUGINS AND NOT DEPUTY_SANITIZE)
     deputy_peer_test(onnxruntime.${what} onnxruntime_test.py --guests ${PROJECT_SOURCE_DIR}/build/guests --fixtures
                      ${ort_ep_directory} ${what})
   endforeach()
+  deputy_peer_test(ort_ep ort_ep_test.py --fixture $<TARGET_FILE:fixture_ort_ep>)
   deputy_peer_test(trace trace_test.py --digits ${PROJECT_SOURCE_DIR}/configs/digits/digits.onnx)
 endif()
 # Deputy in ONNX Runtime, whose library is not built with a sanitizer.
