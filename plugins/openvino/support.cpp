@@ -11,6 +11,23 @@ namespace {
 
 std::string KindOf(const sdk::NodeView& node) { return std::string(node.domain()) + ":" + std::string(node.op_type()); }
 
+// Whether a model is for these extents: the same nodes may be compiled for others later.
+bool IsFor(const ov::Model& model, const std::vector<sdk::ValueView>& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ov::PartialShape& shape = model.input(i).get_partial_shape();
+    if (shape.rank().is_dynamic() || !inputs[i].rank_known()) {
+      if (shape.rank().is_dynamic() && !inputs[i].rank_known()) continue;
+      return false;
+    }
+    if (shape.size() != inputs[i].rank()) return false;
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      const int64_t extent = shape[axis].is_static() ? shape[axis].get_length() : -1;
+      if (extent != inputs[i].dims()[axis]) return false;
+    }
+  }
+  return true;
+}
+
 // So many nodes of one operator that cannot be converted alone stand for all others of it.
 constexpr int kEnoughFailures = 2;
 
@@ -57,7 +74,7 @@ std::optional<Conversion> Support::Take(const sdk::PartitionView& partition) {
                       [](const auto& view, const auto& id) { return view.id() == id; });
   };
   if (asked && same(partition.nodes(), asked->nodes) && same(partition.inputs(), asked->inputs) &&
-      same(partition.outputs(), asked->outputs))
+      same(partition.outputs(), asked->outputs) && IsFor(*asked->model, partition.inputs()))
     return asked;
   return std::nullopt;
 }
