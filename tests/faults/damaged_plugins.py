@@ -9,6 +9,7 @@ to the CPU; it neither crashes nor hangs, and leaves no process.
 import argparse
 import os
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -65,6 +66,8 @@ def try_copy(name, content, args):
         folder = Path(scratch)
         (folder / f"{name}.so").write_bytes(content)
         (folder / f"{name}.so").chmod(0o755)
+        for belonging in args.plugins.glob("*.so.*"):
+            shutil.copy(belonging, folder)
         config = folder / "c.yaml"
         config.write_text(CONFIG.format(folder=folder, name=name))
         environment = {**os.environ, "HOME": scratch, "XDG_CACHE_HOME": f"{scratch}/cache"}

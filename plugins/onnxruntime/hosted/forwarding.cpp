@@ -225,7 +225,7 @@ sdk::Result<std::string> Prepare(const Runtime& runtime, const std::string& libr
   if (dladdr(reinterpret_cast<const void*>(&NameOf), &self) == 0 || self.dli_fname == nullptr)
     return sdk::Status(sdk::Code::kInternal, "the plugin cannot find its own file");
   const std::string own = self.dli_fname;
-  const std::string path = own.substr(0, own.rfind('/') + 1) + "libdeputy_ort_forwarder.so";
+  const std::string path = own.substr(0, own.rfind('/') + 1) + "libdeputy_ort_forwarder.so.1";
   void* forwarder = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (forwarder == nullptr)
     return sdk::Status(sdk::Code::kNotFound,
