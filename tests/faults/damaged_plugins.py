@@ -104,7 +104,9 @@ def main():
         if args.only and path.stem not in args.only:
             continue
         plugin = path.read_bytes()
-        if try_copy(path.stem, plugin, args) != ("ran", ""):
+        # One that opens another vendor's library may lack that here.
+        usual = ("ran", "refused") if b"\nopens=" in plugin else ("ran",)
+        if try_copy(path.stem, plugin, args) not in [(word, "") for word in usual]:
             sys.exit(f"{path}: the copy without damage does not run: {try_copy(path.stem, plugin, args)}")
         copies = list(damaged_copies(plugin, args, random.Random(f"{args.seed} {path.stem}")))
         with ThreadPoolExecutor(args.jobs) as pool:
