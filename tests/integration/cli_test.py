@@ -528,7 +528,7 @@ class Plugins(Cli):
         self.assertEqual(set(report), {"folders", "plugins", "notes"})
         self.assertEqual(
             set(report["plugins"][0]),
-            {"file", "accepted", "probed", "rule", "reason", "id", "vendor", "version", "abi", "files", "libraries",
+            {"file", "accepted", "probed", "rule", "reason", "id", "vendor", "version", "abi", "files", "libraries", "opens",
              "cpu_features", "environment", "devices", "sandbox", "refused_calls", "listed", "lock",
              "not_listed", "delegates"},
         )  # fmt: skip
