@@ -19,15 +19,15 @@ add_custom_command(
 add_custom_target(deputy_sdk_stage DEPENDS ${DEPUTY_SDK_STAGE}/.staged)
 
 set(DEPUTY_PLUGINS "" CACHE STRING "Folders of plugins/ to build; empty for all")
-set(DEPUTY_OPENVINO_DIR ${PROJECT_SOURCE_DIR}/build/guests/python
-    CACHE PATH "Where pip install --target has put openvino, for plugins/openvino; absent: OpenVINO_DIR or the system's")
+set(DEPUTY_OPENVINO_DIR ""
+    CACHE PATH "Where packaging/guests.sh or pip have put openvino, for plugins/openvino; empty: OpenVINO_DIR or the system's")
 set(OpenVINO_DIR "" CACHE PATH "The folder of OpenVINOConfig.cmake, for plugins/openvino")
 set(cross_args "")
 if(CMAKE_TOOLCHAIN_FILE)
   list(APPEND cross_args -DCMAKE_TOOLCHAIN_FILE=${CMAKE_TOOLCHAIN_FILE} -DDEPUTY_SYSROOT=${DEPUTY_SYSROOT})
 endif()
 set(guest_args "")
-if(EXISTS ${DEPUTY_OPENVINO_DIR}/openvino)
+if(DEPUTY_OPENVINO_DIR)
   list(APPEND guest_args -DDEPUTY_OPENVINO_DIR=${DEPUTY_OPENVINO_DIR})
 endif()
 if(OpenVINO_DIR)

@@ -480,7 +480,7 @@ class Init(Config):
         self.assertEqual((self.scratch / "deputy.yaml").read_text(), (ROOT / "configs/default.yaml").read_text())
         for name in SHIPPED:
             self.deputy("config", "init", f"{name}.yaml", "--from", name)
-            self.deputy("config", "check", f"{name}.yaml", "--strict")
+            self.deputy("config", "check", f"{name}.yaml", *([] if name in GUESTS else ["--strict"]))
 
     def test_NothingIsOverwritten(self):
         path = self.file("deputy.yaml", "fallback: cpu\n")
