@@ -43,7 +43,6 @@ class HostedProvider final : public Provider, public std::enable_shared_from_thi
   }
 
   sdk::Result<std::vector<Answer>> Ask(const sdk::PartitionView& nodes) override {
-    DEPUTY_SDK_ASSIGN_OR_RETURN(sdk::OnnxModel model, WriteComparable(nodes));
     std::vector<Answer> answers(nodes.nodes().size());
     kept_.reset();
     if (IsBuiltIn()) {
@@ -51,6 +50,7 @@ class HostedProvider final : public Provider, public std::enable_shared_from_thi
       for (Answer& answer : answers) answer.is_taken = true;
       return answers;
     }
+    DEPUTY_SDK_ASSIGN_OR_RETURN(sdk::OnnxModel model, WriteComparable(nodes));
     LogScope log(host_);
     {
       Question question(runtime_, model.nodes, Question::Aim::kWhole, log);
