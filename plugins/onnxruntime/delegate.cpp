@@ -40,6 +40,15 @@ sdk::Result<TextPairs> ReadPairs(const std::string& option, const std::string& t
   return pairs;
 }
 
+// A reason of a verdict or an estimate has at most 512 bytes; providers say more.
+std::string Shortened(std::string reason) {
+  constexpr size_t kMost = 400;
+  if (reason.size() <= kMost) return reason;
+  size_t end = kMost;
+  while (end > 0 && (static_cast<unsigned char>(reason[end]) & 0xc0) == 0x80) --end;
+  return reason.substr(0, end) + "...";
+}
+
 class OnnxRuntime final : public sdk::PartitionDelegate {
  public:
   static constexpr uint32_t kExtensions = sdk::kBlobs;
@@ -110,6 +119,7 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
       settings.options.emplace_back(known->threads_option, std::to_string(settings.threads));
     settings.options.insert(settings.options.end(), more.begin(), more.end());
     if (known != nullptr) settings.power_entry = known->power_entry;
+    settings.is_serial = known == nullptr || known->is_serial;
     settings.keeps_context = known != nullptr && known->keeps_context;
     computes_half_ = known != nullptr && known->group == "qnn";
     tries_ = options().Enum("trial") == "always" ||
@@ -146,16 +156,17 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
     // The whole is not a model that it reads.
     for (const sdk::NodeView& node : nodes) {
       const sdk::Status status = Keep({node}, provider_->Ask(Part::Of(graph, {node}, OutputsOf(node)).View()));
-      if (!status.ok()) verdicts_[node.id()] = sdk::Verdict::No(sdk::Reason::kOther, status.message());
+      if (!status.ok()) verdicts_[node.id()] = sdk::Verdict::No(sdk::Reason::kOther, Shortened(status.message()));
     }
   }
 
   sdk::Verdict Supports(const sdk::NodeView& node) override {
     const auto found = verdicts_.find(node.id());
-    if (found == verdicts_.end()) return sdk::Verdict::No(sdk::Reason::kOther, "cannot be written as an ONNX model");
+    if (found == verdicts_.end())
+      return sdk::Verdict::No(sdk::Reason::kOther, "it has graphs, texts or tensors without elements");
     if (!found->second.supported()) return found->second;
     if (std::string reason = failed_.ReasonFor(node); !reason.empty())
-      return sdk::Verdict::No(sdk::Reason::kOther, std::move(reason));
+      return sdk::Verdict::No(sdk::Reason::kOther, Shortened(std::move(reason)));
     return found->second;
   }
 
@@ -164,7 +175,7 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
     for (const sdk::NodeView& node : partition.nodes())
       if (std::string reason = failed_.ReasonFor(node); !reason.empty()) {
         estimate.give_back.push_back(node.id());
-        estimate.reason = std::move(reason);
+        estimate.reason = Shortened(std::move(reason));
       }
     if (estimate.give_back.size() == partition.nodes().size())
       return sdk::PartitionEstimate::Infeasible(estimate.reason);
@@ -190,7 +201,7 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
  private:
   // By the option `provider`, or by the name of the library's file.
   static const KnownProvider* GroupOf(const ProviderSettings& settings) {
-    if (!settings.name.empty()) return FindKnown(settings.name);
+    if (const KnownProvider* known = FindKnown(settings.name); known != nullptr) return known;
     std::string file = settings.library.substr(settings.library.rfind('/') + 1);
     for (const KnownProvider& provider : KnownProviders())
       if (file.find(provider.group) != std::string::npos) return &provider;
@@ -204,8 +215,17 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
     return outputs;
   }
 
+  // Providers end their process on tensors without elements.
+  static bool IsEmpty(const sdk::ValueView& value) {
+    return value.exists() && value.shape_known() && value.element_count() == 0;
+  }
+
   static bool IsWritable(const sdk::NodeView& node) {
     if (node.has_regions()) return false;
+    for (size_t i = 0; i < node.input_count(); ++i)
+      if (IsEmpty(node.input(i))) return false;
+    for (size_t i = 0; i < node.output_count(); ++i)
+      if (IsEmpty(node.output(i))) return false;
     for (size_t i = 0; i < node.input_count(); ++i)
       if (const sdk::ValueView value = node.input(i); value.exists() && value.dtype() == sdk::DType::kString)
         return false;
@@ -220,7 +240,7 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
     for (size_t i = 0; i < nodes.size(); ++i) {
       const Answer& answer = (*answers)[i];
       verdicts_[nodes[i].id()] =
-          answer.is_taken ? sdk::Verdict::Yes() : sdk::Verdict::No(sdk::Reason::kOther, answer.reason);
+          answer.is_taken ? sdk::Verdict::Yes() : sdk::Verdict::No(sdk::Reason::kOther, Shortened(answer.reason));
     }
     return {};
   }

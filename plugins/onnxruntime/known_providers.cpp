@@ -30,7 +30,13 @@ const std::vector<KnownProvider>& KnownProviders() {
        "threads"},
       {"webgpu",
        "WebGpuExecutionProvider",
-       {{"preferredLayout", "NHWC", {"NCHW", "NHWC"}, "order of the axes in which it computes"}}},
+       {{"preferredLayout", "NHWC", {"NCHW", "NHWC"}, "order of the axes in which it computes"}},
+       /*builds_in_first_run=*/false,
+       /*keeps_context=*/false,
+       /*clock_option=*/"",
+       /*power_entry=*/"",
+       /*threads_option=*/"",
+       /*is_serial=*/true},
       {"openvino_ep", "OpenVINOExecutionProvider", {}, /*builds_in_first_run=*/false, /*keeps_context=*/true},
       {"cpu_ep", "CPUExecutionProvider", {}}};
   return providers;

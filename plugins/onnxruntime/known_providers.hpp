@@ -26,6 +26,7 @@ struct KnownProvider {
   std::string clock_option = {};     // takes the values of kClockModes
   std::string power_entry = {};      // of a run's configuration, takes them too
   std::string threads_option = {};   // takes the number of threads of its pool
+  bool is_serial = false;            // its sessions neither run nor are made at once
 };
 
 // From level 1 on: low, balanced, high, extreme.

@@ -23,6 +23,7 @@ struct ProviderSettings {
   TextPairs options;           // of the EP, with its names
   TextPairs session_config;    // entries of the session's configuration
   uint32_t threads = 1;        // of a pool for computing, the calling one included
+  bool is_serial = true;       // the EP ends its process when its sessions run or are made at once
   std::string power_entry;     // of a run's configuration, for its power level; empty: the EP has none
   bool keeps_context = false;  // the EP can put what it has compiled into a model (EPContext)
 };

@@ -158,6 +158,16 @@ class MisbehavingProvider(WithDeputy):
         for nodes, _ in self.each(""):
             self.assertEqual(nodes, 3)
 
+    def test_NodesWithoutElementsStayWithTheNext(self):
+        none = (0, 4)
+        self.model.write_bytes(onnx.model(
+            [onnx.node("Relu", ["x"], ["y"], "first"), onnx.node("Relu", ["e"], ["f"], "empty")],
+            [onnx.value_info("x", SHAPE), onnx.value_info("e", none)],
+            [onnx.value_info("y", SHAPE), onnx.value_info("f", none)]))  # fmt: skip
+        (self.scratch / "y.npy").write_bytes(onnx.npy([max(value, 0) for value in VALUES], SHAPE))
+        for nodes, _ in self.each(""):
+            self.assertEqual(nodes, 1)
+
     def test_InThisProcessAsWell(self):
         for nodes, _ in self.each("", "    isolation: none\n"):
             self.assertEqual(nodes, 3)

@@ -27,6 +27,12 @@ enum CompileSlot : size_t {
   kCompileModel = 8
 };
 
+// Sessions of all providers are made one after the other, and those of some are run so.
+std::mutex& OneAtATime() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 class HostedProvider final : public Provider, public std::enable_shared_from_this<HostedProvider> {
  public:
   HostedProvider(const sdk::Host& host, ProviderSettings settings, Runtime& runtime, const EpDevice* device)
@@ -159,8 +165,7 @@ class HostedProvider final : public Provider, public std::enable_shared_from_thi
     log.Clear();
     Session* session = nullptr;
     // Compilers of EPs may have one state for the process.
-    static std::mutex mutex;
-    const std::lock_guard<std::mutex> lock(mutex);
+    const std::lock_guard<std::mutex> lock(OneAtATime());
     DEPUTY_SDK_RETURN_IF_ERROR(runtime_.Take(
         functions.CreateSessionFromArray(runtime_.env(), model.data(), model.size(), options.get(), &session), name_));
     return runtime_.Own(session, functions.ReleaseSession);
@@ -172,6 +177,7 @@ class HostedProvider final : public Provider, public std::enable_shared_from_thi
     compiled.runtime = &runtime_;
     compiled.host = host_;
     compiled.power_entry = settings_.power_entry;
+    if (settings_.is_serial && !IsBuiltIn()) compiled.serial = &OneAtATime();
     DEPUTY_SDK_ASSIGN_OR_RETURN(compiled.inputs, TensorsOf(partition.inputs(), model.inputs));
     DEPUTY_SDK_ASSIGN_OR_RETURN(compiled.outputs, TensorsOf(partition.outputs(), model.outputs));
     if (settings_.keeps_context && !model.bytes.empty())

@@ -80,6 +80,8 @@ class Context final : public sdk::ExecutionContext {
     for (size_t i = 0; i < inputs_.size(); ++i) DEPUTY_SDK_RETURN_IF_ERROR(inputs_.Bind(i, args.input(i)));
     for (size_t i = 0; i < outputs_.size(); ++i) DEPUTY_SDK_RETURN_IF_ERROR(outputs_.Bind(i, args.output(i)));
     const LogScope log(compiled_.host);
+    const auto serial =
+        compiled_.serial == nullptr ? std::unique_lock<std::mutex>() : std::unique_lock(*compiled_.serial);
     const sdk::Status status =
         runtime().Take(functions().Run(compiled_.session.get(), options, inputs_.names(), inputs_.values(),
                                        inputs_.size(), outputs_.names(), outputs_.size(), outputs_.values()),

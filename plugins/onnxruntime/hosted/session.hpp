@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct CompiledSession {
   sdk::Host host;
   Owned<Session> session;
   std::vector<SessionTensor> inputs, outputs;  // in the order of the partition
+  std::mutex* serial = nullptr;                // held in a run; NULL: runs overlap
   std::string power_entry;                     // as in ProviderSettings
   // Compiles the partition once more, into the bytes that Restore takes; empty: it cannot.
   std::function<sdk::Result<std::string>()> context_model;

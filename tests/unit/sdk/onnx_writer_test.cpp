@@ -129,5 +129,21 @@ TEST_F(OnnxWriterTest, TheOperatorSetsAreTheOldestWithAllDefinitions) {
   EXPECT_EQ(CountOf(std::string("\x0a\x0b") + "com.example" + "\x10\x02", model->bytes), 1u);
 }
 
+// Runtimes rewrite no models of older sets. Relu means the same from definition 6 on, BatchNormalization not.
+TEST_F(OnnxWriterTest, TheOperatorSetIsNotBelow7WhereTheDefinitionsHoldThere) {
+  const deputy_value_id x = host_.AddValue("x"), y = host_.AddValue("y"), z = host_.AddValue("z");
+  host_.AddNode({"Relu", {x}, {y}, true, 6});
+  host_.inputs = {x};
+  host_.outputs = {y};
+  const Result<OnnxModel> held = Write();
+  ASSERT_TRUE(held.ok()) << held.status().message();
+  EXPECT_EQ(CountOf(std::string("\x42\x04\x0a\x00\x10\x07", 6), held->bytes), 1u);
+  host_.AddNode({"BatchNormalization", {y}, {z}, true, 6});
+  host_.outputs = {z};
+  const Result<OnnxModel> old = Write();
+  ASSERT_TRUE(old.ok()) << old.status().message();
+  EXPECT_EQ(CountOf(std::string("\x42\x04\x0a\x00\x10\x06", 6), old->bytes), 1u);
+}
+
 }  // namespace
 }  // namespace deputy::sdk

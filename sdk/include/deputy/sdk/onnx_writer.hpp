@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "deputy/sdk/graph.hpp"
+#include "deputy/sdk/operators.hpp"
 #include "deputy/sdk/protobuf_message.hpp"
 #include "deputy/sdk/status.hpp"
 
@@ -31,6 +32,20 @@ struct OnnxOptions {
 };
 
 namespace detail {
+
+enum Change { kChanged, kExtended };
+// Definitions by which a node may mean something else than by the one before.
+struct ChangedDefinition {
+  std::string_view type;
+  int32_t since;
+  Change change;
+};
+// Runtimes read no older operator set of ONNX, or rewrite no model of one.
+inline constexpr int32_t kLeastOpset = 7;
+inline constexpr ChangedDefinition kChangedDefinitions[] = {
+#define DEPUTY_DEFINITION(name, since, change, types) {schema::OperatorType(#name), since, change},
+#include "schema/operators.inc"
+};
 
 class OnnxWriter {
  public:
@@ -134,6 +149,10 @@ class OnnxWriter {
     graph_.Part(kGraphNode, message);
     int64_t& version = opsets_[std::string(node.domain())];
     version = std::max<int64_t>(version, node.since_version());
+    for (const ChangedDefinition& definition : kChangedDefinitions)
+      if (definition.type == node.op_type() && definition.since > node.since_version() &&
+          definition.since <= kLeastOpset && definition.change == kChanged)
+        holds_in_least_opset_ = false;
     return {};
   }
 
@@ -212,7 +231,11 @@ class OnnxWriter {
     ProtobufMessage head;
     head.Number(kModelIr, ir_version_).Chunk(kModelProducer, "deputy");
     for (const auto& [domain, version] : opsets_)
-      head.Part(kModelOpset, ProtobufMessage().Chunk(kOpsetDomain, domain).Number(kOpsetVersion, version));
+      head.Part(kModelOpset, ProtobufMessage()
+                                 .Chunk(kOpsetDomain, domain)
+                                 .Number(kOpsetVersion, domain.empty() && holds_in_least_opset_
+                                                            ? std::max<int64_t>(version, kLeastOpset)
+                                                            : version));
     uint64_t size = graph_.bytes().size();
     std::vector<std::string> heads;
     for (const Constant& constant : constants_) {
@@ -253,13 +276,15 @@ class OnnxWriter {
   std::map<std::string, int64_t> opsets_;
   std::set<deputy_value_id> outputs_, constant_ids_;
   int64_t ir_version_ = IrVersionOf(DType::kUndefined);
+  bool holds_in_least_opset_ = true;
   std::vector<Constant> constants_;
   std::vector<ValueView> inner_;
 };
 
 }  // namespace detail
 
-// The partition in the oldest operator sets that have the definitions of its nodes. Constants are in the bytes, in one
+// The partition in the oldest operator sets that have the definitions of its nodes, that of ONNX from 7 on where the
+// definitions hold there. Constants are in the bytes, in one
 // copy. kNotSupported: a node with graphs, constants of strings, or more than 2 GiB. Throws HostFailure, as views do.
 inline Result<OnnxModel> WriteOnnx(const PartitionView& partition, const OnnxOptions& options = {}) {
   return detail::OnnxWriter(partition, options).Write();
