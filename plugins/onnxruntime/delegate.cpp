@@ -126,10 +126,7 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
              (options().Enum("trial") == "auto" &&
               (known == nullptr ? !settings.library.empty() : known->builds_in_first_run));
     is_built_in_ = settings.library.empty();
-    compatibility_.clear();
-    for (const auto& [key, value] : settings.options) compatibility_ += "; " + key + "=" + value;
     DEPUTY_SDK_ASSIGN_OR_RETURN(provider_, is_own ? OpenOwn(host(), settings) : OpenHosted(host(), settings));
-    compatibility_ = provider_->Description() + compatibility_;
     return {};
   }
 
@@ -143,7 +140,7 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
     return PartitionDelegate::OptionInForce(name);
   }
 
-  std::string BlobCompatibility() const override { return compatibility_.substr(0, 1023); }
+  std::string BlobCompatibility() const override { return provider_->Description(); }
 
   void Look(const sdk::GraphView& graph) override {
     verdicts_.clear();
@@ -216,23 +213,17 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
   }
 
   // Providers end their process on tensors without elements.
-  static bool IsEmpty(const sdk::ValueView& value) {
-    return value.exists() && value.shape_known() && value.element_count() == 0;
+  static bool IsNumbers(const sdk::ValueView& value) {
+    return !value.exists() ||
+           (value.dtype() != sdk::DType::kString && !(value.shape_known() && value.element_count() == 0));
   }
 
   static bool IsWritable(const sdk::NodeView& node) {
-    if (node.has_regions()) return false;
     for (size_t i = 0; i < node.input_count(); ++i)
-      if (IsEmpty(node.input(i))) return false;
+      if (!IsNumbers(node.input(i))) return false;
     for (size_t i = 0; i < node.output_count(); ++i)
-      if (IsEmpty(node.output(i))) return false;
-    for (size_t i = 0; i < node.input_count(); ++i)
-      if (const sdk::ValueView value = node.input(i); value.exists() && value.dtype() == sdk::DType::kString)
-        return false;
-    for (size_t i = 0; i < node.output_count(); ++i)
-      if (const sdk::ValueView value = node.output(i); value.exists() && value.dtype() == sdk::DType::kString)
-        return false;
-    return true;
+      if (!IsNumbers(node.output(i))) return false;
+    return !node.has_regions();
   }
 
   sdk::Status Keep(const std::vector<sdk::NodeView>& nodes, const sdk::Result<std::vector<Answer>>& answers) {
@@ -248,7 +239,6 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
   std::shared_ptr<Provider> provider_;
   std::map<deputy_node_id, sdk::Verdict> verdicts_;
   FailedNodes failed_;
-  std::string compatibility_;
   bool tries_ = false, computes_half_ = false, is_built_in_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include "session.hpp"
 
 #include <array>
+#include <atomic>
 #include <iterator>
 
 #include "../known_providers.hpp"
@@ -73,9 +74,10 @@ class Context final : public sdk::ExecutionContext {
     const size_t level = args.power_level();
     RunOptions* options = options_[level < options_.size() && options_[level] != nullptr ? level : 0].get();
     // A request to end stays set when the run that it was for has ended.
-    for (const auto& each : options_)
-      if (each != nullptr)
-        DEPUTY_SDK_RETURN_IF_ERROR(runtime().Take(functions().RunOptionsUnsetTerminate(each.get()), "run"));
+    if (was_cancelled_.exchange(false))
+      for (const auto& each : options_)
+        if (each != nullptr)
+          DEPUTY_SDK_RETURN_IF_ERROR(runtime().Take(functions().RunOptionsUnsetTerminate(each.get()), "run"));
     if (args.cancelled()) return sdk::Status(sdk::Code::kCancelled, "cancelled before it began");
     for (size_t i = 0; i < inputs_.size(); ++i) DEPUTY_SDK_RETURN_IF_ERROR(inputs_.Bind(i, args.input(i)));
     for (size_t i = 0; i < outputs_.size(); ++i) DEPUTY_SDK_RETURN_IF_ERROR(outputs_.Bind(i, args.output(i)));
@@ -94,6 +96,7 @@ class Context final : public sdk::ExecutionContext {
     for (const auto& options : options_)
       if (options != nullptr)
         if (Status* failed = functions().RunOptionsSetTerminate(options.get())) functions().ReleaseStatus(failed);
+    was_cancelled_ = true;  // after the requests, so that none stays set unseen
   }
 
  private:
@@ -104,6 +107,7 @@ class Context final : public sdk::ExecutionContext {
   BoundValues inputs_, outputs_;
   // The first for runs without a hint, then one for each level.
   std::array<Owned<RunOptions>, std::size(kClockModes) + 1> options_;
+  std::atomic<bool> was_cancelled_{false};
 };
 
 class SessionExecutable final : public sdk::Executable {
