@@ -99,15 +99,15 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
     DEPUTY_SDK_ASSIGN_OR_RETURN(settings.session_config,
                                 ReadPairs("session_config", options().String("session_config")));
     DEPUTY_SDK_ASSIGN_OR_RETURN(TextPairs more, ReadPairs("provider_options", options().String("provider_options")));
+    const KnownProvider* known = GroupOf(settings);
     const KnownProvider* given = nullptr;
     for (const KnownProvider& provider : KnownProviders())
       for (const KnownOption& option : provider.options) {
         const std::string value = options().Text(provider.group + "." + option.name);
         if (value != option.fallback) given = &provider;
-        if (&provider == GroupOf(settings) && (value != option.fallback || option.is_always_set))
+        if (&provider == known && (value != option.fallback || option.is_always_set))
           settings.options.emplace_back(option.name, value);
       }
-    const KnownProvider* known = GroupOf(settings);
     if (given != nullptr && given != known)
       return sdk::Status(sdk::Code::kInvalidArgument, "options of '" + given->group + "' are for " + given->name);
     const uint32_t level = options().Frequency("frequency").level;
@@ -121,7 +121,8 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
     if (known != nullptr) settings.power_entry = known->power_entry;
     settings.is_serial = known == nullptr || known->is_serial;
     settings.keeps_context = known != nullptr && known->keeps_context;
-    computes_half_ = known != nullptr && known->group == "qnn";
+    computes_half_ = known != nullptr && known->group == "qnn" && options().Text("qnn.backend_type") == "htp" &&
+                     options().Text("qnn.enable_htp_fp16_precision") == "1";
     tries_ = options().Enum("trial") == "always" ||
              (options().Enum("trial") == "auto" &&
               (known == nullptr ? !settings.library.empty() : known->builds_in_first_run));

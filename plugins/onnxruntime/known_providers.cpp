@@ -37,7 +37,7 @@ const std::vector<KnownProvider>& KnownProviders() {
        /*power_entry=*/"",
        /*threads_option=*/"",
        /*is_serial=*/true},
-      {"openvino_ep", "OpenVINOExecutionProvider", {}, /*builds_in_first_run=*/false, /*keeps_context=*/true},
+      {"openvino", "OpenVINOExecutionProvider", {}, /*builds_in_first_run=*/false, /*keeps_context=*/true},
       {"cpu_ep", "CPUExecutionProvider", {}}};
   return providers;
 }

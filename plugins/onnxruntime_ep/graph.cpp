@@ -47,7 +47,7 @@ Result<TensorType> TensorTypeOf(const Runtime& runtime, const ort::TensorTypeAnd
   size_t rank = 0;
   DEPUTY_RETURN_IF_ERROR(runtime.Try(Slot::GetTensorElementType, info, &element));
   DEPUTY_RETURN_IF_ERROR(runtime.Try(Slot::GetDimensionsCount, info, &rank));
-  type.dtype = static_cast<DType>(element);
+  type.dtype = static_cast<DType>(ort::ToOnnx(element));
   // Before version 24 a missing shape reads like that of a scalar.
   type.has_shape = rank != 0 || is_value;
   if (!type.has_shape && runtime.version() >= 24)

@@ -101,12 +101,6 @@ constexpr TypePair kTypes[] = {
 
 }  // namespace
 
-sdk::DType DTypeOf(const ov::element::Type& type) {
-  for (const TypePair& pair : kTypes)
-    if (type == ov::element::Type(pair.type)) return pair.dtype;
-  return sdk::DType::kUndefined;
-}
-
 ov::element::Type ElementTypeOf(sdk::DType dtype) {
   for (const TypePair& pair : kTypes)
     if (dtype == pair.dtype) return pair.type;

@@ -30,8 +30,6 @@ std::vector<Device> FindDevices();
 // "2026.4.1-22982-..."
 std::string VersionOfOpenVino();
 
-// The element type that a device computes float32 in, and the reverse of a hint's name.
-sdk::DType DTypeOf(const ov::element::Type& type);
 // Dynamic (no type) for types that tensors of runs cannot have.
 ov::element::Type ElementTypeOf(sdk::DType dtype);
 

@@ -120,15 +120,19 @@ class Context final : public sdk::ExecutionContext {
     active_ = &requests.request;
     for (size_t i = 0; i < args.input_count(); ++i) {
       const sdk::TensorView tensor = args.input(i);
-      if (Moves(requests.inputs[i], tensor, program_.inputs()[i]))
+      if (Moves(requests.inputs[i], tensor, program_.inputs()[i])) {
         requests.request.set_input_tensor(i, TensorOver(tensor, program_.inputs()[i].type));
+        requests.inputs[i].is_bound = true;
+      }
     }
     for (size_t i = 0; i < args.output_count(); ++i) {
       const sdk::TensorView tensor = args.output(i);
       const Program::Port& port = program_.outputs()[i];
       if (!IsCopied(port, tensor)) {
-        if (Moves(requests.outputs[i], tensor, port))
+        if (Moves(requests.outputs[i], tensor, port)) {
           requests.request.set_output_tensor(i, TensorOver(tensor, port.type));
+          requests.outputs[i].is_bound = true;
+        }
       } else if (requests.outputs[i].is_bound) {
         requests.request.set_output_tensor(i, ov::Tensor(port.type, port.shape.to_shape()));
         requests.outputs[i].is_bound = false;
@@ -142,10 +146,11 @@ class Context final : public sdk::ExecutionContext {
     return port.shape.is_dynamic() || !tensor.shape_known();
   }
 
+  // True: the caller binds the tensor anew, which may throw, and then marks it as bound.
   static bool Moves(Binding& binding, const sdk::TensorView& tensor, const Program::Port& port) {
     const bool same_shape = port.shape.is_static() || binding.shape == ShapeOf(tensor);
     if (binding.is_bound && binding.data == tensor.data() && same_shape) return false;
-    binding = {tensor.data(), port.shape.is_static() ? ov::Shape() : ShapeOf(tensor), true};
+    binding = {tensor.data(), port.shape.is_static() ? ov::Shape() : ShapeOf(tensor), false};
     return true;
   }
 
@@ -318,7 +323,7 @@ sdk::Status Program::Adopt(ov::CompiledModel model, const sdk::PartitionView& pa
   const auto asked = target_.properties.find(ov::hint::inference_precision.name());
   if (asked != target_.properties.end()) {
     const auto wanted = asked->second.as<std::string>();
-    const auto granted = HintOf(DTypeOf(model_.get_property(ov::hint::inference_precision)));
+    const auto granted = model_.get_property(ov::hint::inference_precision).to_string();
     if (wanted != granted)
       return sdk::Status(sdk::Code::kNotSupported,
                          "the device computes in " + granted + " where " + wanted + " is asked for");

@@ -54,11 +54,11 @@ class Program final : public sdk::Executable {
   std::string Export() const;
 
   Target target_;
+  std::shared_ptr<sdk::Blob> blob_;  // before the model, which may use its bytes in place and ends first
   ov::CompiledModel model_;
   std::vector<Port> inputs_, outputs_;
   std::vector<deputy_node_id> nodes_;
   std::vector<std::string> names_;   // of the nodes, as OpenVINO knows them
-  std::shared_ptr<sdk::Blob> blob_;  // of which a restored model may use bytes in place
   mutable std::mutex profiling_;
   mutable std::unique_ptr<ProfiledModel> profiled_;
 };

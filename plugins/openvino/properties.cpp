@@ -192,26 +192,24 @@ sdk::OptionSchema MakeOptions() {
     // As above.
   }
   sdk::OptionSchema schema;
-  const auto add = [&](sdk::OptionSchema&& added) { (void)added; };
-  add(std::move(schema).Int("threads", 0, 0, 1024, "most threads of OpenVINO's own pool, 0 for as many as the host's"));
-  add(std::move(schema).Enum("precision", "f32", Precisions(),
-                             "element type in which floats are computed; a device without it is refused"));
-  add(std::move(schema).Bool("query", false,
-                             "asks the device about each node before compiling; devices other than the CPU always"));
-  add(std::move(schema).Bool(
-      "low_precision", false,
-      "computes quantized networks in int8 on the CPU: faster, and further from the model's results"));
+  std::move(schema)
+      .Int("threads", 0, 0, 1024, "most threads of OpenVINO's own pool, 0 for as many as the host's")
+      .Enum("precision", "f32", Precisions(),
+            "element type in which floats are computed; a device without it is refused")
+      .Bool("query", false, "asks the device about each node before compiling; devices other than the CPU always")
+      .Bool("low_precision", false,
+            "computes quantized networks in int8 on the CPU: faster, and further from the model's results");
   for (const Property& property : AllProperties()) {
     const auto number = [&] { return std::stod(property.fallback); };
     switch (property.kind) {
-      case Kind::kBool: add(std::move(schema).Bool(property.option, property.fallback == "true", property.help)); break;
+      case Kind::kBool: std::move(schema).Bool(property.option, property.fallback == "true", property.help); break;
       case Kind::kInt:
-        add(std::move(schema).Int(property.option, std::stoll(property.fallback), property.least, property.most,
-                                  property.help));
+        std::move(schema).Int(property.option, std::stoll(property.fallback), property.least, property.most,
+                              property.help);
         break;
-      case Kind::kFloat: add(std::move(schema).Float(property.option, number(), 0, 1, property.help)); break;
+      case Kind::kFloat: std::move(schema).Float(property.option, number(), 0, 1, property.help); break;
       case Kind::kEnum:
-        add(std::move(schema).Enum(property.option, property.fallback, property.choices, property.help));
+        std::move(schema).Enum(property.option, property.fallback, property.choices, property.help);
         break;
     }
   }

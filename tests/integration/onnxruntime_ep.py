@@ -38,10 +38,10 @@ def tensor(name, shape, dtype=TensorProto.FLOAT):
     return helper.make_tensor_value_info(name, dtype, shape)
 
 
-def model(nodes, inputs, outputs, constants=(), version=17, domains=()):
+def model(nodes, inputs, outputs, constants=(), version=17, domains=(), ir=8):
     graph = helper.make_graph(nodes, "test", inputs, outputs, list(constants))
     opsets = [helper.make_opsetid("", version), *(helper.make_opsetid(domain, 1) for domain in domains)]
-    made = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    made = helper.make_model(graph, opset_imports=opsets, ir_version=ir)
     onnx.checker.check_model(made)
     return made.SerializeToString()
 

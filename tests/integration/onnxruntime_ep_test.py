@@ -75,12 +75,13 @@ class Devices(Host):
     def test_DevicesOfSeveralDelegatesAreOneProviderOfTheirNodes(self):
         options = ort.SessionOptions()
         options.log_severity_level = 3
-        options.add_provider_for_devices([self.device("npu0"), self.device("onednn")],
+        options.add_provider_for_devices([self.device("onednn"), self.device("npu0")],
                                          {"report": str(self.report_path)})
         relu = model([helper.make_node("Relu", ["x"], ["y"])], [tensor("x", [1, 4])], [tensor("y", [1, 4])])
         session = ort.InferenceSession(relu, options)
         del session
-        self.assertEqual(self.report()["delegates"], ["npu0", "onednn"])
+        placed = self.report()["graphs"][0]["placement"]["delegates"]
+        self.assertEqual([entry["name"] for entry in placed], ["npu0", "onednn", "cpu"], "as the configuration orders them")
 
     def test_ADelegateThatCannotBeOpenedFailsTheSessionWithTheReason(self):
         config = self.config("  - {name: npu0, delegate: sim_nqu}\n", name="other.yaml")
@@ -131,6 +132,16 @@ class Graphs(Host):
                        [tensor("x", [2, 3])], [tensor("i", [2, "k"], TensorProto.INT64), tensor("y", [2, 3])])
         feeds = [{"x": np.array(x, "float32")} for x in ([[1, 0, 2], [0, 0, 3]], [[0] * 3] * 2, [[1] * 3] * 2)]
         self.compare(source, feeds, taken=2)
+
+    def test_IntegersOfTwoBitsKeepTheirSigns(self):
+        packed = helper.make_tensor("w", TensorProto.INT2, [4], bytes([0b11100100]), raw=True)
+        scale = numpy_helper.from_array(np.array(0.5, "float32"), "s")
+        source = model([helper.make_node("DequantizeLinear", ["w", "s"], ["d"]), helper.make_node("Add", ["x", "d"], ["y"])],
+                       [tensor("x", [4])], [tensor("y", [4])], [packed, scale], version=25, ir=13)
+        session = self.session(source, level=ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
+        np.testing.assert_array_equal(session.run(None, {"x": np.zeros(4, "float32")})[0], [0, 0.5, -1, -0.5])
+        del session
+        self.assertEqual(self.fused(), 2, self.report()["left_to_onnxruntime"])
 
     def test_TensorsMayHaveNoElements(self):
         source = model([helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Transpose", ["r"], ["y"]),

@@ -223,6 +223,13 @@ class Guests(WithDeputy):
         cached = json.loads(self.deputy("cache", "ls", "--json").stdout)
         self.assertIn("onnxruntime", [entry["delegate"] for entry in cached["entries"]], cached)
 
+    def test_QnnWithoutHalfPrecisionHasNone(self):
+        options = {"runtime": "libonnxruntime.so.1", "library": "libonnxruntime_providers_qnn.so",
+                   "qnn": {"soc_model": 57, "enable_htp_fp16_precision": 0}}  # fmt: skip
+        nodes, said = self.placed(options, "    precision: float16\n")
+        self.assertEqual(nodes, 0)
+        self.assertIn("computes floats in float32", said)
+
     def test_ShippedConfigurationsUseTheirProviders(self):
         for name, tolerance in (("ggml", "1e-4"), ("qnn", "1e-2")):
             with self.subTest(name):

@@ -67,8 +67,17 @@ enum AttributeType : int32_t {
   kGraphAttribute = 7,
   kTensorAttribute = 8,
 };
-// Element types have the numbers of ONNX's TensorProto.DataType.
+// Element types have the numbers of ONNX's TensorProto.DataType up to FLOAT4E2M1, and then UINT2, INT2 and FLOAT8E8M0,
+// where ONNX has FLOAT8E8M0, UINT2 and INT2.
 using ElementType = int32_t;
+constexpr int32_t ToOnnx(ElementType type) {
+  if (type == 26) return 24;
+  return type == 24 || type == 25 ? type + 1 : type;
+}
+constexpr ElementType FromOnnx(int32_t type) {
+  if (type == 24) return 26;
+  return type == 25 || type == 26 ? type - 1 : type;
+}
 
 using LoggingFunction = void (*)(void* param, LoggingLevel level, const char* category, const char* id,
                                  const char* location, const char* message);

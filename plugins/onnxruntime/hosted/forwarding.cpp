@@ -102,7 +102,7 @@ const Api* ForwardedApi(uint32_t version) {
 const char* ForwardedVersion() { return TheForwarded().base.GetVersionString(); }
 
 Status* Capability(Ep* ep, const Graph* graph, EpGraphSupportInfo* info) {
-  // Only EPs that were made while a question was asked have this function, and their session ends with it.
+  // Only EPs that were made while a question was asked have this function, which is called while their session is made.
   if (current_question == nullptr) return Failure("the EP belongs to a session that was only asked");
   try {
     return current_question->Capability(ep, graph, info);

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "../parts.hpp"
 #include "forwarding.hpp"
@@ -122,12 +123,10 @@ class HostedProvider final : public Provider, public std::enable_shared_from_thi
     Owned<Session> session;
   };
 
-  // NULL: it was made for another model.
+  // NULL: it was made for another model, and is not needed any more.
   Owned<Session> TakeKept(const sdk::OnnxModel& model) {
-    if (!kept_ || kept_->bytes != model.bytes) return Owned<Session>();
-    Owned<Session> session = std::move(kept_->session);
-    kept_.reset();
-    return session;
+    std::optional<Kept> kept = std::exchange(kept_, std::nullopt);
+    return kept && kept->bytes == model.bytes ? std::move(kept->session) : Owned<Session>();
   }
 
   bool IsBuiltIn() const { return settings_.library.empty(); }

@@ -147,7 +147,7 @@ sdk::Result<std::vector<SessionTensor>> TensorsOf(const std::vector<sdk::ValueVi
     if (values[i].dtype() == sdk::DType::kString || values[i].dtype() == sdk::DType::kUndefined)
       return sdk::Status(sdk::Code::kNotSupported, "the elements of '" + names[i] + "' are not numbers");
     tensors.push_back(
-        {names[i], static_cast<ElementType>(values[i].dtype()), {values[i].dims().begin(), values[i].dims().end()}});
+        {names[i], FromOnnx(static_cast<int32_t>(values[i].dtype())), {values[i].dims().begin(), values[i].dims().end()}});
   }
   return tensors;
 }

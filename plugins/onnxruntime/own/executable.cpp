@@ -51,7 +51,7 @@ class OwnContext final : public sdk::ExecutionContext {
     const std::vector<int64_t>& dims = value.type.tensor.dims;
     if (!tensor.exists() || !tensor.is_dense_host() || tensor.dims().size() != dims.size() ||
         !std::equal(dims.begin(), dims.end(), tensor.dims().begin()) ||
-        static_cast<ElementType>(tensor.dtype()) != value.type.tensor.type)
+        FromOnnx(static_cast<int32_t>(tensor.dtype())) != value.type.tensor.type)
       return sdk::Status(sdk::Code::kInvalidArgument, "a tensor is not the one that the partition was compiled for");
     value.data = tensor.data() == nullptr ? none : tensor.data();
     value.bytes = tensor.byte_size();

@@ -7,7 +7,7 @@ namespace ort::own {
 namespace {
 
 constexpr int32_t kChannelsLast = 1;
-constexpr uint32_t kFirstEpVersion = 22;  // of ONNX Runtime's API that has execution providers in libraries
+constexpr uint32_t kFirstEpVersion = 23;  // of ONNX Runtime's API from which on execution providers read graphs
 
 sdk::Status Lacks(const char* function) {
   return sdk::Status(sdk::Code::kNotSupported, std::string("the execution provider lacks the function ") + function);
@@ -46,7 +46,7 @@ sdk::Status Instance::Check() {
                        "runs");
   if (ep_->ReleaseNodeComputeInfos == nullptr) return Lacks("ReleaseNodeComputeInfos");
   int32_t layout = 0;
-  if (ep_->version >= 23 && ep_->GetPreferredDataLayout != nullptr)
+  if (ep_->GetPreferredDataLayout != nullptr)
     DEPUTY_SDK_RETURN_IF_ERROR(Ask(sdk::Code::kNotSupported, "GetPreferredDataLayout",
                                    [&] { return ep_->GetPreferredDataLayout(ep_, &layout); }));
   prefers_channels_last_ = layout == kChannelsLast;

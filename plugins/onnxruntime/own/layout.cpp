@@ -143,7 +143,7 @@ class Rewriting {
   // A constant with its elements in the other order, its axes counted from the last of `rank`.
   std::optional<size_t> LastConstant(size_t value, size_t rank) {
     std::vector<int64_t> dims = Dims(value);
-    const size_t size = deputy::sdk::SizeOf(static_cast<deputy::sdk::DType>(At(value).type.tensor.type));
+    const size_t size = deputy::sdk::SizeOf(static_cast<deputy::sdk::DType>(ToOnnx(At(value).type.tensor.type)));
     const Value* constant = model_.Constant(value);
     if (size == 0 || constant == nullptr || dims.size() > rank) return std::nullopt;
     dims.insert(dims.begin(), rank - dims.size(), 1);
@@ -169,7 +169,7 @@ class Rewriting {
   }
   // Numbers of one for each axis, in the other order.
   std::optional<size_t> LastOfEachAxis(size_t value) {
-    const size_t size = deputy::sdk::SizeOf(static_cast<deputy::sdk::DType>(At(value).type.tensor.type));
+    const size_t size = deputy::sdk::SizeOf(static_cast<deputy::sdk::DType>(ToOnnx(At(value).type.tensor.type)));
     const Value* constant = IsConstant(value) ? model_.Constant(value) : nullptr;
     if (constant == nullptr || size == 0) return std::nullopt;
     const size_t rank = constant->bytes / size;

@@ -51,7 +51,7 @@ OpAttr AttributeOf(const schema::Attribute& attribute) {
     case schema::AttributeType_Tensor:
       made.type = kTensorAttribute;
       if (const schema::TensorData* tensor = attribute.tensor()) {
-        made.element = tensor->dtype();
+        made.element = FromOnnx(tensor->dtype());
         made.dims = sdk::ToVector(tensor->dims());
         if (tensor->data() != nullptr) {
           made.data = tensor->data()->data();
@@ -100,7 +100,7 @@ size_t Model::Add(const sdk::ValueView& view) {
   value.type.is_kept = true;
   TensorTypeAndShapeInfo& tensor = value.type.tensor;
   tensor.is_kept = true;
-  tensor.type = static_cast<ElementType>(view.dtype());
+  tensor.type = FromOnnx(static_cast<int32_t>(view.dtype()));
   tensor.has_shape = view.rank_known();
   tensor.dims = view.dims().ToVector();
   for (const deputy_extent& extent : view.extents()) tensor.symbols.emplace_back(sdk::ToView(extent.name));

@@ -89,7 +89,7 @@ void ReleaseTensorTypeAndShapeInfo(TensorTypeAndShapeInfo* info) {
 std::optional<size_t> BytesOf(ElementType type, const std::vector<int64_t>& dims) {
   const std::optional<int64_t> count = sdk::ElementCount(dims);
   if (!count) return std::nullopt;
-  switch (const auto dtype = static_cast<sdk::DType>(type)) {
+  switch (const auto dtype = static_cast<sdk::DType>(ToOnnx(type))) {
     case sdk::DType::kUint4:
     case sdk::DType::kInt4:
     case sdk::DType::kFloat4E2M1: return static_cast<size_t>((*count + 1) / 2);

@@ -201,7 +201,7 @@ TEST_F(ProviderTest, ARunThatFailsIsAnError) {
 
 TEST_F(ProviderTest, AnEpThatLacksWhatIsNeededIsRefusedWhenItIsOpened) {
   ExpectStatus(OpenFailure(Settings({{"misbehave", "no_ep"}})), sdk::Code::kNotSupported, "made no execution provider");
-  ExpectStatus(OpenFailure(Settings({{"misbehave", "old_ep"}})), sdk::Code::kNotSupported, "of version 20");
+  ExpectStatus(OpenFailure(Settings({{"misbehave", "old_ep"}})), sdk::Code::kNotSupported, "of version 22");
   ExpectStatus(OpenFailure(Settings({{"misbehave", "no_compile"}})), sdk::Code::kNotSupported, "kernels in a registry");
 }
 

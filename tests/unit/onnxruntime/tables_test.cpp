@@ -45,6 +45,15 @@ TEST(Tables, AStubOfAFunctionWithoutAStatusReturnsNothing) {
   EXPECT_TRUE(ReturnsStatus("CreateSession"));
 }
 
+TEST(Tables, ElementTypesAreThoseOfOnnxWithTheLastThreeInAnotherOrder) {
+  const auto onnx = [](ElementType type) { return static_cast<sdk::DType>(ToOnnx(type)); };
+  EXPECT_EQ(onnx(23), sdk::DType::kFloat4E2M1);
+  EXPECT_EQ(onnx(24), sdk::DType::kUint2);
+  EXPECT_EQ(onnx(25), sdk::DType::kInt2);
+  EXPECT_EQ(onnx(26), sdk::DType::kFloat8E8M0);
+  for (int32_t type = 0; type < 30; ++type) EXPECT_EQ(FromOnnx(ToOnnx(type)), type);
+}
+
 TEST(Tables, SlotsOfLaterVersionsAreStubsWithTheirNumber) {
   const Function last = Tables::Get().api_slots().back();
   const Failure failure(reinterpret_cast<Status* (*)(int)>(last)(1));
