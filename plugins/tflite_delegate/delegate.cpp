@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -85,16 +86,13 @@ class DeputyDelegate {
     GraphRecord record{graph->plan_size, {}, graph->left};
     std::sort(record.left.begin(), record.left.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
     std::vector<int32_t> nodes{0};
-    {
-      const std::lock_guard lock(mutex_);
-      waiting_.clear();
-      for (const std::shared_ptr<Partition>& partition : partitions) {
-        const std::shared_ptr<PartitionRecord> part = report_->Add(*partition);
-        report_->Update(*part, *partition);
-        record.partitions.push_back(part);
-        for (const int node : partition->NodeIndices()) nodes.push_back(node);
-        waiting_.emplace_back(partition, part);
-      }
+    std::vector<Waiting> waiting;
+    for (const std::shared_ptr<Partition>& partition : partitions) {
+      const std::shared_ptr<PartitionRecord> part = report_->Add(*partition);
+      report_->Update(*part, *partition);
+      record.partitions.push_back(part);
+      for (const int node : partition->NodeIndices()) nodes.push_back(node);
+      waiting.emplace_back(partition, part);
     }
     report_->Add(std::move(record));
     if (partitions.empty()) return {};
@@ -103,23 +101,23 @@ class DeputyDelegate {
                                             const tflite_abi::IntArray*, tflite_abi::Delegate*);
     const auto replace =
         reinterpret_cast<Replace>(reinterpret_cast<void*>(interpreter->ReplaceNodeSubsetsWithDelegateKernels));
-    if (replace(interpreter, {KernelRegistration(), {}}, reinterpret_cast<const tflite_abi::IntArray*>(nodes.data()),
-                &delegate_) != tflite_abi::kOk)
+    SetWaiting(interpreter, std::move(waiting));
+    const tflite_abi::Outcome outcome = replace(interpreter, {KernelRegistration(), {}},
+                                                reinterpret_cast<const tflite_abi::IntArray*>(nodes.data()), &delegate_);
+    SetWaiting(interpreter, {});
+    if (outcome != tflite_abi::kOk)
       return Status(StatusCode::kUnavailable, "the interpreter does not replace its nodes");
     return {};
   }
 
-  // The kernel for these nodes, which Apply has built.
-  Result<std::unique_ptr<Kernel>> Take(const tflite_abi::DelegateParams& params) {
+  // The kernel for these nodes of the interpreter, which Apply has built.
+  Result<std::unique_ptr<Kernel>> Take(tflite_abi::Context* interpreter, const tflite_abi::DelegateParams& params) {
     const tflite_abi::ListView<int32_t> replaced = tflite_abi::Values(params.nodes_to_replace);
     const std::vector<int> wanted(replaced.begin(), replaced.end());
     const std::lock_guard lock(mutex_);
-    for (auto waiting = waiting_.begin(); waiting != waiting_.end(); ++waiting) {
-      if (waiting->first->NodeIndices() != wanted) continue;
-      auto kernel = std::make_unique<Kernel>(waiting->first, waiting->second, report_);
-      waiting_.erase(waiting);
-      return kernel;
-    }
+    if (const auto found = waiting_.find(interpreter); found != waiting_.end())
+      for (const auto& [partition, record] : found->second)
+        if (partition->NodeIndices() == wanted) return std::make_unique<Kernel>(partition, record, report_);
     return Status(StatusCode::kInternal, "the interpreter partitions its graph otherwise than in its preview");
   }
 
@@ -131,7 +129,17 @@ class DeputyDelegate {
   }
 
  private:
+  using Waiting = std::pair<std::shared_ptr<Partition>, std::shared_ptr<PartitionRecord>>;
+
   DeputyDelegate() = default;
+
+  void SetWaiting(tflite_abi::Context* interpreter, std::vector<Waiting> partitions) {
+    const std::lock_guard lock(mutex_);
+    if (partitions.empty())
+      waiting_.erase(interpreter);
+    else
+      waiting_[interpreter] = std::move(partitions);
+  }
 
   static tflite_abi::Outcome PrepareGraph(tflite_abi::Context* context, tflite_abi::Delegate* delegate) {
     return Reported(context, Guarded([&] { return Of(delegate).Apply(context); }));
@@ -141,7 +149,7 @@ class DeputyDelegate {
     void* made = tflite_abi::kInitFailed;
     const Status status = Guarded([&]() -> Status {
       const auto& params = *reinterpret_cast<const tflite_abi::DelegateParams*>(buffer);
-      DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, Of(params.delegate).Take(params));
+      DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, Of(params.delegate).Take(context, params));
       made = kernel.release();
       return {};
     });
@@ -150,8 +158,9 @@ class DeputyDelegate {
   }
   static void Free(tflite_abi::Context*, void* user_data) {
     if (user_data == tflite_abi::kInitFailed) return;
+    const std::unique_ptr<Kernel> kernel(static_cast<Kernel*>(user_data));
     const Status status = Guarded([&] {
-      delete static_cast<Kernel*>(user_data);
+      kernel->WriteRecord();
       return Status();
     });
   }
@@ -180,7 +189,7 @@ class DeputyDelegate {
   std::string report_path_;
   std::shared_ptr<Report> report_ = std::make_shared<Report>();
   std::mutex mutex_;  // of waiting_: interpreters of several threads may share the delegate
-  std::vector<std::pair<std::shared_ptr<Partition>, std::shared_ptr<PartitionRecord>>> waiting_;
+  std::map<tflite_abi::Context*, std::vector<Waiting>> waiting_;  // while the interpreter replaces its nodes
 };
 
 }  // namespace

@@ -49,7 +49,7 @@ Status Resize(tflite_abi::Context* context, tflite_abi::Tensor* tensor, const Di
 
 }  // namespace
 
-Kernel::~Kernel() {
+void Kernel::WriteRecord() {
   report_->CountRuns(*record_, runs_, failures_, last_failure_);
   report_->Update(*record_, *partition_);
 }

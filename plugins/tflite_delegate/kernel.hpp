@@ -18,7 +18,6 @@ class Kernel {
  public:
   Kernel(std::shared_ptr<Partition> partition, std::shared_ptr<PartitionRecord> record, std::shared_ptr<Report> report)
       : partition_(std::move(partition)), record_(std::move(record)), report_(std::move(report)) {}
-  ~Kernel();
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
@@ -26,6 +25,8 @@ class Kernel {
   Status Prepare(tflite_abi::Context* context);
   // Inputs are read and outputs written in place.
   Status Invoke(tflite_abi::Context* context);
+  // What it did, into the report.
+  void WriteRecord();
 
  private:
   Status Wrap(const tflite_abi::Tensor& tensor, int32_t index, deputy::Tensor* wrapped) const;

@@ -97,6 +97,13 @@ constexpr Field kCumsum[] = {
 
 constexpr OperatorForm kForms[] = {
 #define TFLITE_OPERATOR(name, number, options, fields, shaping) {#name, number, options, fields, shaping},
+#define TFLITE_LEFT(name, number, reason)
+#include "operators.inc"
+};
+
+constexpr LeftOperator kLeft[] = {
+#define TFLITE_OPERATOR(name, number, options, fields, shaping)
+#define TFLITE_LEFT(name, number, reason) {#name, number, reason},
 #include "operators.inc"
 };
 
@@ -151,6 +158,12 @@ Status Check(const OperatorForm& form, const void* params) {
 }
 
 }  // namespace
+
+const LeftOperator* LeftOperatorOf(int32_t number) {
+  const auto* found = std::find_if(std::begin(kLeft), std::end(kLeft),
+                                   [&](const LeftOperator& left) { return left.number == number; });
+  return found != std::end(kLeft) ? found : nullptr;
+}
 
 const OperatorForm* FormOf(int32_t number) {
   const auto* found = std::lower_bound(std::begin(kForms), std::end(kForms), number,

@@ -33,6 +33,16 @@ struct OperatorForm {
 // Null for an operator that is not listed.
 const OperatorForm* FormOf(int32_t number);
 
+// An operator that always stays with the interpreter.
+struct LeftOperator {
+  const char* name;
+  int32_t number;
+  const char* reason;
+};
+
+// Null for an operator that is not listed as such.
+const LeftOperator* LeftOperatorOf(int32_t number);
+
 // The options of a node with these parameters; 0 where the operator has none. kNotSupported for a value that the file
 // format has no number for, kInvalidArgument for missing parameters. Writes nothing on failure.
 Result<flatbuffers::Offset<void>> WriteOptions(flatbuffers::FlatBufferBuilder& builder, const OperatorForm& form,

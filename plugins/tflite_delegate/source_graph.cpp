@@ -68,13 +68,13 @@ class Reader {
 
   static std::string NameOf(const SourceNode& node, int32_t number) {
     if (!node.custom_name.empty()) return node.custom_name;
+    if (const LeftOperator* kept = LeftOperatorOf(number)) return kept->name;
     return node.form != nullptr ? node.form->name : "operator " + std::to_string(number);
   }
 
   std::string ReasonToLeave(const SourceNode& node, int32_t number) const {
-    if (number == kDelegateOperator) return "belongs to another delegate";
-    if (number == kShapeOperator || number == kRankOperator) return "its result is known from the shape alone";
-    if (node.form == nullptr) return "the operator has states or subgraphs, or is not supported";
+    if (const LeftOperator* kept = LeftOperatorOf(number)) return kept->reason;
+    if (node.form == nullptr) return "the operator is not supported";
     for (const auto* list : {&node.inputs, &node.outputs, &node.intermediates})
       for (const int32_t tensor : *list) {
         const std::string reason = ReasonToLeave(tensor, list == &node.inputs);

@@ -2,8 +2,11 @@
 // partitioning that puts neighbouring nodes of the list into one part.
 #pragma once
 
+#include <cstdarg>
 #include <cstdint>
+#include <cstdio>
 #include <deque>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -46,6 +49,11 @@ class FakeInterpreter {
     context.PreviewDelegatePartitioning = [](tflite_abi::Context* c, const tflite_abi::IntArray* list,
                                              tflite_abi::DelegateParams** params,
                                              int* count) { return Of(c).Preview(list, params, count); };
+    context.ReplaceNodeSubsetsWithDelegateKernels = [](tflite_abi::Context* c, tflite_abi::Registration registration,
+                                                       const tflite_abi::IntArray* list, tflite_abi::Delegate* delegate) {
+      return Of(c).Replace(registration, list, delegate);
+    };
+    context.ReportError = Report;
   }
   FakeInterpreter(const FakeInterpreter&) = delete;
   FakeInterpreter& operator=(const FakeInterpreter&) = delete;
@@ -83,9 +91,22 @@ class FakeInterpreter {
   std::deque<tflite_abi::Registration> registrations;
   std::vector<int32_t> order, outputs;  // the plan; tensors that the application reads
   bool fails_plan = false;
+  std::function<void()> before_init;  // of the first kernel, when nodes are replaced
+  tflite_abi::Registration kernel{};
+  std::vector<tflite_abi::Node> kernels;  // one for each part that was replaced
+  std::string error;                      // the last one that was reported
 
  private:
   static FakeInterpreter& Of(tflite_abi::Context* context) { return *static_cast<FakeInterpreter*>(context->impl); }
+
+  static void Report(tflite_abi::Context* context, const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    char text[1024];
+    std::vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    Of(context).error = text;
+  }
 
   tflite_abi::Outcome Preview(const tflite_abi::IntArray* list, tflite_abi::DelegateParams** params, int* count) {
     const tflite_abi::ListView<int32_t> wanted = tflite_abi::Values(list);
@@ -117,6 +138,24 @@ class FakeInterpreter {
     }
     *params = params_.data();
     *count = static_cast<int>(params_.size());
+    return tflite_abi::kOk;
+  }
+
+  tflite_abi::Outcome Replace(const tflite_abi::Registration& registration, const tflite_abi::IntArray* list,
+                              tflite_abi::Delegate* delegate) {
+    tflite_abi::DelegateParams* params = nullptr;
+    int count = 0;
+    Preview(list, &params, &count);
+    kernel = registration;
+    if (before_init) before_init();
+    for (int i = 0; i < count; ++i) {
+      params[i].delegate = delegate;
+      tflite_abi::Node& node = kernels.emplace_back();
+      node.inputs = params[i].input_tensors;
+      node.outputs = params[i].output_tensors;
+      node.user_data = kernel.init(&context, reinterpret_cast<const char*>(&params[i]), sizeof params[i]);
+      if (node.user_data == tflite_abi::kInitFailed) return tflite_abi::kError;
+    }
     return tflite_abi::kOk;
   }
 

@@ -75,7 +75,7 @@ TEST_F(SourceGraphTest, QuantizationIsRead) {
 TEST_F(SourceGraphTest, OperatorsWithSubgraphsAndOtherDelegatesAreLeft) {
   interpreter.AddNode(kWhile, {Float("x")}, {Float("y")});
   interpreter.AddNode(kDelegate, {0}, {Float("z")});
-  ExpectLeft("states or subgraphs", 0);
+  ExpectLeft("has subgraphs", 0);
   ExpectLeft("another delegate", 1);
 }
 
