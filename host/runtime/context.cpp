@@ -226,6 +226,8 @@ HealthReport Context::Health() const {
 
 bool Context::MeasuresPlacements() const { return *state_->config.placement.policy == host::Policy::kMeasured; }
 
+bool Context::HasFallback() const { return *state_->config.fallback != host::Fallback::kDisabled; }
+
 std::string Context::ShowConfig(bool plugin_defaults) const {
   host::Config config = plugin_defaults ? host::WithPluginDefaults(state_->config) : state_->config;
   if (const std::shared_ptr<host::Engine> engine = state_->opened())

@@ -23,13 +23,6 @@ std::string AdviceFor(const std::string& name, const std::vector<std::string>& k
   return list.empty() ? "there are no " + what : "the " + what + " are " + list;
 }
 
-// Whether a node that no delegate takes is an error by the configuration, which has the key at the beginning of a line.
-bool RefusesCpu(const Context& context) {
-  const std::string text = context.ShowConfig(), key = "fallback: none";
-  const size_t found = text.find("\n" + key);
-  return text.rfind(key, 0) == 0 || found != std::string::npos;
-}
-
 // The reason why each delegate that was asked for cannot be used, if one cannot.
 Status CheckOpened(const Context& context, const std::vector<std::string>& wanted) {
   Result<deputy::DelegateListing> listing = context.ListDelegates();
@@ -81,7 +74,7 @@ Result<Deputy> OpenDeputy(const Settings& settings) {
   DEPUTY_ASSIGN_OR_RETURN(Context whole, OpenContext(settings));
   if (settings.delegates.empty()) {
     DEPUTY_RETURN_IF_ERROR(whole.Load());
-    if (!RefusesCpu(whole)) return Deputy{whole, {}, true};
+    if (whole.HasFallback()) return Deputy{whole, {}, true};
     DEPUTY_ASSIGN_OR_RETURN(Context placing, OpenContext(settings, {"fallback=cpu"}));
     DEPUTY_RETURN_IF_ERROR(placing.Load());
     return Deputy{whole, placing, false};
@@ -101,7 +94,7 @@ Result<Deputy> OpenDeputy(const Settings& settings) {
   DEPUTY_ASSIGN_OR_RETURN(Context chosen, OpenContext(settings, changes));
   DEPUTY_RETURN_IF_ERROR(chosen.Load());
   DEPUTY_RETURN_IF_ERROR(CheckOpened(chosen, settings.delegates));
-  if (!RefusesCpu(chosen)) return Deputy{chosen, {}, false};
+  if (chosen.HasFallback()) return Deputy{chosen, {}, false};
   changes.push_back("fallback=cpu");
   DEPUTY_ASSIGN_OR_RETURN(Context placing, OpenContext(settings, changes));
   DEPUTY_RETURN_IF_ERROR(placing.Load());

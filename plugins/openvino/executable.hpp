@@ -58,7 +58,7 @@ class Program final : public sdk::Executable {
   ov::CompiledModel model_;
   std::vector<Port> inputs_, outputs_;
   std::vector<deputy_node_id> nodes_;
-  std::vector<std::string> names_;   // of the nodes, as OpenVINO knows them
+  std::vector<std::string> names_;  // of the nodes, as OpenVINO knows them
   mutable std::mutex profiling_;
   mutable std::unique_ptr<ProfiledModel> profiled_;
 };

@@ -34,6 +34,28 @@ enum Type : int {
   kBFloat16 = 19,
 };
 
+// Bytes of one element, at least; 0: it has no fixed size.
+constexpr size_t SizeOf(Type type) {
+  switch (type) {
+    case kUInt8:
+    case kInt8:
+    case kInt4:
+    case kBool: return 1;
+    case kInt16:
+    case kUInt16:
+    case kFloat16:
+    case kBFloat16: return 2;
+    case kFloat32:
+    case kInt32:
+    case kUInt32: return 4;
+    case kInt64:
+    case kUInt64:
+    case kFloat64:
+    case kComplex64: return 8;
+    default: return 0;
+  }
+}
+
 // `size` numbers follow. Allocated by malloc where ownership passes.
 struct IntArray {
   int32_t size;

@@ -47,12 +47,6 @@ tflite_abi::Outcome Reported(tflite_abi::Context* context, const Status& status)
   return tflite_abi::kError;
 }
 
-// Whether nodes that no delegate supports are errors in this configuration.
-bool HasNoFallback(const deputy::Context& context) {
-  const std::string text = "\n" + context.ShowConfig();
-  return text.find("\nfallback: none") != std::string::npos;
-}
-
 class DeputyDelegate {
  public:
   static Result<std::unique_ptr<DeputyDelegate>> Make(const DelegateOptions& options) {
@@ -64,7 +58,7 @@ class DeputyDelegate {
     std::unique_ptr<DeputyDelegate> made(new DeputyDelegate);
     DEPUTY_ASSIGN_OR_RETURN(made->context_, deputy::Context::FromLayers(sources));
     DEPUTY_RETURN_IF_ERROR(made->context_.Load());
-    if (HasNoFallback(made->context_)) {
+    if (!made->context_.HasFallback()) {
       sources.settings.push_back("fallback=cpu");
       DEPUTY_ASSIGN_OR_RETURN(made->survey_, deputy::Context::FromLayers(sources));
     }
@@ -102,8 +96,9 @@ class DeputyDelegate {
     const auto replace =
         reinterpret_cast<Replace>(reinterpret_cast<void*>(interpreter->ReplaceNodeSubsetsWithDelegateKernels));
     SetWaiting(interpreter, std::move(waiting));
-    const tflite_abi::Outcome outcome = replace(interpreter, {KernelRegistration(), {}},
-                                                reinterpret_cast<const tflite_abi::IntArray*>(nodes.data()), &delegate_);
+    const tflite_abi::Outcome outcome =
+        replace(interpreter, {KernelRegistration(), {}}, reinterpret_cast<const tflite_abi::IntArray*>(nodes.data()),
+                &delegate_);
     SetWaiting(interpreter, {});
     if (outcome != tflite_abi::kOk)
       return Status(StatusCode::kUnavailable, "the interpreter does not replace its nodes");
@@ -212,7 +207,7 @@ __attribute__((visibility("default"))) deputy::tflite_abi::Delegate* tflite_plug
   });
   if (!status.ok() && report_error != nullptr) {
     const deputy::Status reported = deputy::tflite_delegate::Guarded([&] {
-      report_error(("deputy: " + status.ToString()).c_str());
+      report_error(("deputy: " + deputy::Printable(status.ToString())).c_str());
       return deputy::Status();
     });
   }
@@ -227,7 +222,8 @@ __attribute__((visibility("default"))) void tflite_plugin_destroy_delegate(deput
         &deputy::tflite_delegate::DeputyDelegate::Of(delegate));
     return owned->WriteReport();
   });
-  if (!status.ok()) std::fprintf(stderr, "deputy: the report is not written: %s\n", status.ToString().c_str());
+  if (!status.ok())
+    std::fprintf(stderr, "deputy: the report is not written: %s\n", deputy::Printable(status.ToString()).c_str());
 }
 
 }  // extern "C"

@@ -160,8 +160,8 @@ Status Check(const OperatorForm& form, const void* params) {
 }  // namespace
 
 const LeftOperator* LeftOperatorOf(int32_t number) {
-  const auto* found = std::find_if(std::begin(kLeft), std::end(kLeft),
-                                   [&](const LeftOperator& left) { return left.number == number; });
+  const auto* found =
+      std::find_if(std::begin(kLeft), std::end(kLeft), [&](const LeftOperator& left) { return left.number == number; });
   return found != std::end(kLeft) ? found : nullptr;
 }
 

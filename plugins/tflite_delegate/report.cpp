@@ -142,13 +142,14 @@ std::string Report::Text(const HealthReport& health) const {
     text += "deputy: " + std::to_string(Delegated(graph)) + " of " + std::to_string(graph.nodes) + " nodes in " +
             std::to_string(graph.partitions.size()) + " partitions\n";
     for (const auto& partition : graph.partitions)
-      text += "deputy:   " + partition->placement.summary + "; " + std::to_string(partition->runs) + " runs, " +
-              std::to_string(partition->failures) + " failed\n";
+      text += "deputy:   " + Printable(partition->placement.summary) + "; " + std::to_string(partition->runs) +
+              " runs, " + std::to_string(partition->failures) + " failed\n";
     for (const LeftNode& node : graph.left)
-      text += "deputy:   node " + std::to_string(node.index) + " (" + node.op + ") is left: " + node.reason + "\n";
+      text += "deputy:   node " + std::to_string(node.index) + " (" + Printable(node.op) +
+              ") is left: " + Printable(node.reason) + "\n";
   }
   for (const Incident& incident : health.incidents)
-    text += "deputy: " + incident.delegate + ": " + incident.failure + "\n";
+    text += "deputy: " + Printable(incident.delegate) + ": " + Printable(incident.failure) + "\n";
   return text;
 }
 

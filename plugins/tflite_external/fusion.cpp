@@ -120,16 +120,21 @@ class Fuser {
   }
 
   bool HasForm(int32_t number, const std::vector<int32_t>& inputs, int32_t output) const {
+    const GuestTensor& to = At(output);
     if (HasWeights(number)) {
       const GuestTensor &x = At(inputs[0]), &weights = At(inputs[1]), &bias = At(inputs[2]);
+      if (x.type != to.type || weights.type != x.type || x.scales.size() != 1) return false;
+      // Signed weights have no zero points, unsigned ones have a single scale.
+      const bool is_symmetric = std::all_of(weights.zero_points.begin(), weights.zero_points.end(),
+                                            [](int32_t zero_point) { return zero_point == 0; });
+      if (weights.type == abi::kInt8 ? !is_symmetric : weights.scales.size() != 1) return false;
       if (bias.type != abi::kInt32 || bias.scales.size() != weights.scales.size()) return false;
       for (size_t i = 0; i < bias.scales.size(); ++i) {
         const float product = x.scales[0] * weights.scales[i];
         if (std::fabs(bias.scales[i] - product) > product * kScaleError) return false;
       }
-      return weights.type != abi::kInt32 && (weights.scales.size() == 1 || number != kFullyConnected);
+      return weights.scales.size() == 1 || number != kFullyConnected;
     }
-    const GuestTensor& to = At(output);
     return std::all_of(inputs.begin(), inputs.end(), [&](int32_t input) {
       const GuestTensor& from = At(input);
       if (from.scales.empty()) return true;  // a shape

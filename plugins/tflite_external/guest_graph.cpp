@@ -336,8 +336,13 @@ class Adder {
     // As if the host's had channels second: outputs first for CONV_2D, last for DEPTHWISE_CONV_2D.
     const std::vector<int64_t> order = depthwise ? std::vector<int64_t>{1, kernel[0], kernel[2], kernel[3]} : kernel;
     const int32_t packed = Constant(weights, order, "/weights");
-    if (const int32_t stored = graph_->tensors[static_cast<size_t>(packed)].quantized; stored >= 0)
-      graph_->tensors[static_cast<size_t>(stored)].axis = depthwise ? 3 : 0;
+    if (int32_t& stored = graph_->tensors[static_cast<size_t>(packed)].quantized; stored >= 0) {
+      const Dequantized& source = *DequantizedOf(weights);
+      if (source.scales.size() > 1 && source.axis != 0)
+        stored = -1;  // the guest's scales are those of outputs
+      else
+        graph_->tensors[static_cast<size_t>(stored)].axis = depthwise ? 3 : 0;
+    }
     std::vector<int32_t> inputs{TensorOf(x), packed, Bias(bias, kernel[0])};
     if (!depthwise)
       return Finish(kConv, Params(ConvParams{padding, stride_w, stride_h, 0, dilation_w, dilation_h, 0}),

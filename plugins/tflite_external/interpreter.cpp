@@ -22,10 +22,8 @@ std::vector<int32_t> Copied(const abi::IntArray* list) {
 }
 
 bool BytesOf(const abi::Tensor& tensor, const abi::IntArray* dims, size_t* bytes) {
-  size_t size = tensor.type == abi::kFloat32 || tensor.type == abi::kInt32   ? 4
-                : tensor.type == abi::kInt64 || tensor.type == abi::kFloat64 ? 8
-                : tensor.type == abi::kFloat16 || tensor.type == abi::kInt16 ? 2
-                                                                             : 1;
+  size_t size = abi::SizeOf(tensor.type);
+  if (size == 0) return false;
   for (const int32_t extent : abi::Values(dims)) {
     if (extent < 0 || (extent != 0 && size > kMostBytes / static_cast<size_t>(extent))) return false;
     size *= static_cast<size_t>(extent);
@@ -141,6 +139,10 @@ class Interpreter::Calls {
         self.said_ += "ResizeTensor was called for a constant, an unknown tensor or an impossible shape. ";
         return abi::kError;
       }
+      if (self.has_memory_ && Copied(owned.get()) != Copied(tensor->dims)) {
+        self.said_ += "ResizeTensor was called for another shape in a run, when tensors have their memory. ";
+        return abi::kError;
+      }
       self.SetDims(tensor, std::move(owned));
       return abi::kOk;
     });
@@ -154,6 +156,7 @@ class Interpreter::Calls {
   static abi::Outcome AddTensors(abi::Context* context, int count, int* first) {
     return Guarded([&] {
       Interpreter& self = Of(context);
+      if (self.has_memory_) return Missing(context, "AddTensors in a run");
       if (count < 0 || self.tensors_.size() + static_cast<size_t>(count) > kMostTensors) return abi::kError;
       if (first != nullptr) *first = static_cast<int>(self.tensors_.size());
       for (int i = 0; i < count; ++i) {
@@ -406,21 +409,36 @@ Status Interpreter::Apply(abi::Delegate* delegate) {
       return Status(Code::kNotSupported, "the library's delegate does not take '" + left.name + "' in this partition",
                     left.ids[0]);
     }
-  std::vector<Dims> expected;
-  for (const GuestTensor& tensor : graph_.tensors) expected.push_back(tensor.dims);
   for (Kernel& kernel : kernels_) {
     if (kernel.registration.invoke == nullptr) return Failure(Code::kInternal, "the library's kernel has no invoke");
     if (kernel.registration.prepare != nullptr && kernel.registration.prepare(&context_, &kernel.node) != abi::kOk)
       return Failure(Code::kNotSupported, "the library's kernel cannot be prepared");
   }
-  for (size_t i = 0; i < expected.size(); ++i)
-    if (Copied(tensors_[i].dims) != expected[i])
-      return Failure(Code::kNotSupported, "the library's kernel gives '" + graph_.tensors[i].name + "' another shape");
+  for (size_t i = 0; i < graph_.tensors.size(); ++i)
+    if (Copied(tensors_[i].dims) != graph_.tensors[i].dims || tensors_[i].type != graph_.tensors[i].type)
+      return Failure(Code::kNotSupported,
+                     "the library's kernel gives '" + graph_.tensors[i].name + "' another shape or element type");
+  return Allocate();
+}
+
+// For what kernels read, write and use. Tensors between the nodes inside of one have no memory.
+Status Interpreter::Allocate() {
+  std::set<int32_t> used(graph_.inputs.begin(), graph_.inputs.end());
+  used.insert(graph_.outputs.begin(), graph_.outputs.end());
+  for (const Kernel& kernel : kernels_)
+    for (const abi::IntArray* list : {kernel.node.inputs, kernel.node.outputs, kernel.node.temporaries})
+      for (const int32_t tensor : abi::Values(list)) used.insert(tensor);
   for (size_t i = 0; i < tensors_.size(); ++i) {
-    if (tensors_[i].allocation_type == abi::kMmapRo) continue;
-    memory_[i].Resize(tensors_[i].bytes);
-    tensors_[i].data = memory_[i].data();
+    abi::Tensor& tensor = tensors_[i];
+    const bool is_added = i >= graph_.tensors.size();
+    if (tensor.allocation_type == abi::kMmapRo || (!is_added && used.count(static_cast<int32_t>(i)) == 0)) continue;
+    // Its type may have been set after its shape.
+    if (!BytesOf(tensor, tensor.dims, &tensor.bytes))
+      return Failure(Code::kNotSupported, "the library's kernel adds a tensor of a type without a size");
+    memory_[i].Resize(tensor.bytes);
+    tensor.data = memory_[i].data();
   }
+  has_memory_ = true;
   return {};
 }
 

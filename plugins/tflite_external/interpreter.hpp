@@ -42,7 +42,7 @@ class Interpreter {
   deputy::sdk::Status Invoke();
 
   const GuestGraph& graph() const { return graph_; }
-  // Another memory for a tensor, until the next call; null: its own.
+  // Another memory for a tensor, until the next Bind of it; null: its own.
   void Bind(int32_t tensor, void* data);
   void* OwnMemory(int32_t tensor) { return memory_[static_cast<size_t>(tensor)].data(); }
 
@@ -75,6 +75,7 @@ class Interpreter {
   std::vector<Subset> Partition(const std::vector<bool>& taken) const;
   abi::DelegateParams* ParamsOf(const Subset& subset, abi::Delegate* delegate);
   abi::IntArray* Keep(const std::vector<int32_t>& values);
+  deputy::sdk::Status Allocate();
   deputy::sdk::Status Failure(deputy::sdk::Code code, const std::string& what);
 
   GuestGraph graph_;
@@ -97,7 +98,7 @@ class Interpreter {
   std::deque<Kernel> kernels_;
   std::vector<int32_t> plan_;  // nodes, and kernels behind them by number
   List plan_list_;
-  bool surveys_ = false, in_prepare_ = false;
+  bool surveys_ = false, in_prepare_ = false, has_memory_ = false;
   std::vector<bool> taken_;
   std::string said_;  // by ReportError, since the last call
 };

@@ -102,6 +102,9 @@ class DEPUTY_API Context {
   // Whether the configuration has policy `measured`, under which placements are searched for and read beside models.
   bool MeasuresPlacements() const;
 
+  // Whether the CPU runs nodes that no delegate runs: not with `fallback: none`.
+  bool HasFallback() const;
+
   // Delegates made in code.
   std::vector<DeviceInfo>& MutableDeviceInfo();
 

@@ -146,8 +146,9 @@ sdk::Result<std::vector<SessionTensor>> TensorsOf(const std::vector<sdk::ValueVi
       return sdk::Status(sdk::Code::kNotSupported, "the extents of '" + names[i] + "' are not known");
     if (values[i].dtype() == sdk::DType::kString || values[i].dtype() == sdk::DType::kUndefined)
       return sdk::Status(sdk::Code::kNotSupported, "the elements of '" + names[i] + "' are not numbers");
-    tensors.push_back(
-        {names[i], FromOnnx(static_cast<int32_t>(values[i].dtype())), {values[i].dims().begin(), values[i].dims().end()}});
+    tensors.push_back({names[i],
+                       FromOnnx(static_cast<int32_t>(values[i].dtype())),
+                       {values[i].dims().begin(), values[i].dims().end()}});
   }
   return tensors;
 }

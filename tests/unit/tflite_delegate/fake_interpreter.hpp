@@ -49,10 +49,9 @@ class FakeInterpreter {
     context.PreviewDelegatePartitioning = [](tflite_abi::Context* c, const tflite_abi::IntArray* list,
                                              tflite_abi::DelegateParams** params,
                                              int* count) { return Of(c).Preview(list, params, count); };
-    context.ReplaceNodeSubsetsWithDelegateKernels = [](tflite_abi::Context* c, tflite_abi::Registration registration,
-                                                       const tflite_abi::IntArray* list, tflite_abi::Delegate* delegate) {
-      return Of(c).Replace(registration, list, delegate);
-    };
+    context.ReplaceNodeSubsetsWithDelegateKernels =
+        [](tflite_abi::Context* c, tflite_abi::Registration registration, const tflite_abi::IntArray* list,
+           tflite_abi::Delegate* delegate) { return Of(c).Replace(registration, list, delegate); };
     context.ReportError = Report;
   }
   FakeInterpreter(const FakeInterpreter&) = delete;

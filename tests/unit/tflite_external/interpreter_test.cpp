@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -24,6 +25,7 @@ struct Doubler {
   std::set<int32_t> wanted;
   std::vector<std::vector<int32_t>> replaced, previewed;
   int alive = 0;
+  std::function<abi::Outcome(abi::Context*)> in_prepare, in_run;  // before it does its work
 
   Doubler() {
     delegate.data = this;
@@ -49,7 +51,13 @@ struct Doubler {
       return given.delegate;
     };
     registration.free = [](abi::Context*, void* data) { --Of(static_cast<abi::Delegate*>(data)).alive; };
+    registration.prepare = [](abi::Context* c, abi::Node* node) {
+      const auto& first = Of(static_cast<abi::Delegate*>(node->user_data)).in_prepare;
+      return first ? first(c) : abi::kOk;
+    };
     registration.invoke = [](abi::Context* c, abi::Node* node) {
+      const auto& first = Of(static_cast<abi::Delegate*>(node->user_data)).in_run;
+      if (first && first(c) != abi::kOk) return abi::kError;
       const float* from = static_cast<const float*>(c->tensors[abi::Values(node->inputs)[0]].data);
       float* to = static_cast<float*>(c->tensors[abi::Values(node->outputs)[0]].data);
       for (int i = 0; i < 4; ++i) to[i] = 2 * from[i];
@@ -135,6 +143,91 @@ TEST(Interpreter, RefusesNodesThatDoNotExist) {
   }
 }
 
+// One more extent than the tensor has.
+abi::Outcome Grow(abi::Context* context, size_t tensor) {
+  std::vector<int32_t> dims = Doubler::Copied(context->tensors[tensor].dims);
+  dims.push_back(8);
+  return context->ResizeTensor(context, &context->tensors[tensor], MakeList(dims).release());
+}
+
+TEST(Interpreter, NoTensorGrowsOrIsAddedInARun) {
+  Interpreter interpreter(Chain(1));
+  Doubler doubler;
+  doubler.wanted = {0};
+  ASSERT_TRUE(interpreter.Apply(&doubler.delegate).ok());
+  float from[4] = {1, 2, 3, 4};
+  interpreter.Bind(0, from);
+  doubler.in_run = [](abi::Context* context) { return Grow(context, 1); };
+  EXPECT_NE(interpreter.Invoke().message().find("ResizeTensor was called for another shape in a run"),
+            std::string::npos);
+  doubler.in_run = [](abi::Context* context) {
+    int first = 0;
+    return context->AddTensors(context, 1, &first);
+  };
+  EXPECT_NE(interpreter.Invoke().message().find("AddTensors in a run is not available here"), std::string::npos);
+  doubler.in_run = [](abi::Context* context) {  // a kernel that resizes in each run, to what is there already
+    return context->ResizeTensor(context, &context->tensors[1], MakeList({4}).release());
+  };
+  EXPECT_TRUE(interpreter.Invoke().ok());
+}
+
+TEST(Interpreter, ATemporaryHasMemoryForItsTypeAlsoWhenThatIsSetLast) {
+  for (const abi::Type type :
+       {abi::kUInt8, abi::kUInt16, abi::kBFloat16, abi::kFloat64, abi::kComplex64, abi::kString}) {
+    Interpreter interpreter(Chain(1));
+    Doubler doubler;
+    doubler.wanted = {0};
+    int added = 0;
+    doubler.in_prepare = [&](abi::Context* context) {
+      if (context->AddTensors(context, 1, &added) != abi::kOk ||
+          context->ResizeTensor(context, &context->tensors[2], MakeList({3, 5}).release()) != abi::kOk)
+        return abi::kError;
+      context->tensors[2].type = type;
+      return abi::kOk;
+    };
+    const Status applied = interpreter.Apply(&doubler.delegate);
+    if (type == abi::kString) {
+      EXPECT_NE(applied.message().find("a type without a size"), std::string::npos) << applied.message();
+      continue;
+    }
+    ASSERT_TRUE(applied.ok()) << applied.message();
+    EXPECT_EQ(added, 2);
+    size_t bytes = 0;
+    doubler.in_run = [&](abi::Context* context) {
+      bytes = context->tensors[2].bytes;
+      return context->tensors[2].data != nullptr ? abi::kOk : abi::kError;
+    };
+    ASSERT_TRUE(interpreter.Invoke().ok());
+    EXPECT_EQ(bytes, 15 * abi::SizeOf(type));
+  }
+}
+
+TEST(Interpreter, AKernelDoesNotChangeTheTypeOfATensorOfTheGraph) {
+  Interpreter interpreter(Chain(1));
+  Doubler doubler;
+  doubler.wanted = {0};
+  doubler.in_prepare = [](abi::Context* context) {
+    context->tensors[1].type = abi::kFloat64;
+    return abi::kOk;
+  };
+  const Status applied = interpreter.Apply(&doubler.delegate);
+  EXPECT_NE(applied.message().find("gives 't1' another shape or element type"), std::string::npos) << applied.message();
+}
+
+TEST(Interpreter, TensorsInsideOfAKernelHaveNoMemory) {
+  Interpreter interpreter(Chain(3));
+  Doubler doubler;
+  doubler.wanted = {0, 1, 2};
+  ASSERT_TRUE(interpreter.Apply(&doubler.delegate).ok());
+  bool has[4] = {};
+  doubler.in_run = [&](abi::Context* context) {
+    for (size_t i = 0; i < 4; ++i) has[i] = context->tensors[i].data != nullptr;
+    return abi::kOk;
+  };
+  ASSERT_TRUE(interpreter.Invoke().ok());
+  EXPECT_EQ(std::vector<bool>(has, has + 4), (std::vector<bool>{true, false, false, true}));
+}
+
 // Delegates call through the table without asking.
 TEST(Interpreter, HasNoFunctionThatIsNull) {
   Interpreter interpreter(Chain(1));
@@ -178,6 +271,59 @@ TEST(Fusion, MakesAnOperatorOnIntegersWithItsActivation) {
   EXPECT_EQ(static_cast<abi::ActivationParams*>(graph.nodes[0].params.get())->activation, 1);
   EXPECT_EQ(std::set<deputy_node_id>(graph.nodes[0].ids.begin(), graph.nodes[0].ids.end()),
             (std::set<deputy_node_id>{100, 101, 102, 103}));
+}
+
+// DEQUANTIZE -> FULLY_CONNECTED with weights and bias of integers -> QUANTIZE.
+struct Connected {
+  explicit Connected(abi::Type type) {
+    graph = Chain(3);
+    const int32_t numbers[] = {kDequantize, kFullyConnected, kQuantize};
+    for (size_t i = 0; i < 3; ++i) graph.nodes[i].number = numbers[i];
+    graph.nodes[1].params = std::make_shared<abi::FullyConnectedParams>();
+    Quantize(0, type, 0.5F);
+    Quantize(3, type, 2);
+    graph.nodes[1].inputs = {1, Constant(type, 0.25F), Constant(abi::kInt32, 0.125F)};
+  }
+  void Quantize(size_t tensor, abi::Type type, float scale) {
+    graph.tensors[tensor].type = type;
+    graph.tensors[tensor].scales = {scale};
+    graph.tensors[tensor].zero_points = {0};
+  }
+  int32_t Constant(abi::Type type, float scale) {
+    const auto place = static_cast<int32_t>(graph.tensors.size());
+    graph.tensors.resize(graph.tensors.size() + 2);
+    GuestTensor& reals = graph.tensors[static_cast<size_t>(place)];
+    reals.quantized = place + 1;
+    reals.constant = std::make_shared<std::vector<char>>(16);
+    Quantize(static_cast<size_t>(place) + 1, type, scale);
+    return place;
+  }
+  GuestTensor& weights() { return graph.tensors[5]; }
+  size_t FusedNodes() {
+    FuseQuantization(&graph);
+    return graph.nodes.size();
+  }
+  GuestGraph graph;
+};
+
+TEST(Fusion, MakesOperatorsWithWeightsOfTheTypeOfTheirTensors) {
+  for (const abi::Type type : {abi::kInt8, abi::kUInt8}) {
+    EXPECT_EQ(Connected(type).FusedNodes(), 1U);
+    const abi::Type other = type == abi::kInt8 ? abi::kUInt8 : abi::kInt8;
+    Connected weights(type), output(type);
+    weights.weights().type = other;
+    EXPECT_EQ(weights.FusedNodes(), 3U) << "TensorFlow Lite has no operator on both";
+    output.graph.tensors[3].type = other;
+    EXPECT_EQ(output.FusedNodes(), 3U);
+  }
+}
+
+TEST(Fusion, LeavesSignedWeightsWithAZeroPoint) {
+  Connected signed_weights(abi::kInt8), unsigned_weights(abi::kUInt8);
+  signed_weights.weights().zero_points = {1};
+  unsigned_weights.weights().zero_points = {1};
+  EXPECT_EQ(signed_weights.FusedNodes(), 3U);
+  EXPECT_EQ(unsigned_weights.FusedNodes(), 1U);
 }
 
 TEST(Fusion, LeavesFloatsThatAreReadElsewhere) {
