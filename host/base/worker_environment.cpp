@@ -62,6 +62,10 @@ std::vector<std::string> WorkerEnvironment(std::span<const std::string> patterns
     const std::string_view text(*variable);
     const std::string_view name = text.substr(0, text.find('='));
     const auto matches = [name](std::string_view pattern) { return Matches(pattern, name); };
+    const auto assigns = [name](std::string_view pattern) {
+      return pattern.starts_with(name) && pattern.substr(name.size()).starts_with('=');
+    };
+    if (std::any_of(patterns.begin(), patterns.end(), assigns)) continue;
     if (std::any_of(std::begin(kAlways), std::end(kAlways), matches) ||
         std::any_of(patterns.begin(), patterns.end(), matches))
       variables.emplace_back(text);

@@ -15,7 +15,7 @@ inline constexpr std::string_view kReadableVariable = "DEPUTY_READABLE";
 bool IsVariablePattern(std::string_view text);
 
 // Variables of this process, as "NAME=VALUE": those of a short list, which host/docs/isolation.md has, and those that
-// one of the patterns matches. Patterns of the form NAME=VALUE are variables to add.
+// one of the patterns matches. Patterns of the form NAME=VALUE are variables to add, in place of this process's.
 std::vector<std::string> WorkerEnvironment(std::span<const std::string> patterns);
 
 }  // namespace deputy::host

@@ -78,7 +78,7 @@ class NodeFuser {
 // Executables as bytes, for other processes.
 class BlobFormat {
  public:
-  // Identity of the producer of this delegate's blobs.
+  // Identity of the producer of this delegate's blobs; kNotSupported: it has none.
   virtual Result<BlobMaker> blob_maker() = 0;
   // Whether blobs with this text of compatibility can be restored; kIncompatible with the reason when not.
   virtual Status CheckBlob(const std::string& compatibility) = 0;

@@ -23,8 +23,8 @@ struct RemotePluginOptions {
   // Patterns of variables that the process gets in a sandbox, beyond those of WorkerEnvironment.
   std::vector<std::string> environment = {};
   uint64_t memory_limit = 0;  // of what the process may hold, shared memory included, in bytes; 0: none
-  // Of a plugin that opens other vendors' libraries: a number for the options that name them. Faults count where it is
-  // the same. 0: none.
+  // Of a plugin that opens other vendors' libraries: a number for the options with which it is opened. Faults count
+  // where it is the same. 0: none.
   uint64_t opened = 0;
   // For the load of the library, and for a call that is not a run; for runs, 0: none,
   // kAutomaticTimeout: by the time of the first runs.

@@ -112,7 +112,7 @@ class PlacementSearch {
     return result;
   }
 
-  uint64_t Used() const { return NowNs() - start_; }
+  uint64_t Used() const { return NowNs() - start_ - first_compile_ns_; }
   // Whether there is time for something that takes about this long.
   bool Allows(uint64_t ns) {
     if (best_ != nullptr && best_ != base_.get() && !confirming_) ns += ConfirmNs();
@@ -138,6 +138,7 @@ class PlacementSearch {
     const uint64_t expected = best_ == nullptr ? 0 : 2 * best_->median();
     if (!Allows(expected)) return nullptr;
     Report(name);
+    const uint64_t begin = NowNs();
     auto candidate = std::make_unique<Candidate>(name, std::move(refused));
     PlacementOptions options = subject_.options;
     for (const auto& [delegate, numbers] : candidate->refused())
@@ -149,6 +150,10 @@ class PlacementSearch {
       Log(LogLevel::kDebug, "placement '{}' is not possible: {}", name, status.ToString());
       return nullptr;
     }
+    // The first candidates decide most of the time of later runs, and some delegates compile for longer than the
+    // budget.
+    if (best_ == nullptr)
+      first_compile_ns_ = std::min(first_compile_ns_ + (NowNs() - begin), settings_.first_compile_ns);
     if (!placements_.insert(candidate->owners()).second) return nullptr;
     if (!candidate->Run(WithinBudget()).ok()) return nullptr;
     ++tried_;
@@ -156,7 +161,9 @@ class PlacementSearch {
   }
 
   // A run ends with the budget at the latest.
-  CancellationToken WithinBudget() const { return {start_ + settings_.budget_ns, token_.cancelled_ns, token_.hook}; }
+  CancellationToken WithinBudget() const {
+    return {start_ + first_compile_ns_ + settings_.budget_ns, token_.cancelled_ns, token_.hook};
+  }
 
   void Turn(Candidate& candidate) {
     std::vector<uint64_t> times;
@@ -413,6 +420,7 @@ class PlacementSearch {
   const SearchSettings& settings_;
   const CancellationToken& token_;
   const uint64_t start_;
+  uint64_t first_compile_ns_ = 0;  // of the time since then, what does not count
   const LoadMeter load_;
   double others_ = 0;  // the share of the processors that other processes took
   double spread_ = 0;  // of the first candidates, and of the two that are confirmed

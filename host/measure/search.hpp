@@ -18,6 +18,7 @@ namespace deputy::host {
 
 struct SearchSettings {
   uint64_t budget_ns = 1'000'000'000;  // of the whole search, compilation included
+  uint64_t first_compile_ns = 0;       // at most so much more, for what it takes to compile the first candidates
   double margin = 0.03;                // the least share of the time that a change of the placement must gain
   // Called before each candidate with its description and the share of the budget that is used; may be empty.
   std::function<void(const std::string& candidate, double used)> progress = {};

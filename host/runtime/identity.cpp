@@ -61,8 +61,10 @@ std::optional<Digest> IdentityDigest(Delegate& delegate) {
     digester.AddText(*text);
   digester.AddNumber(identity.options.size());
   for (const auto& [name, value] : identity.options) digester.AddText(name).AddText(value);
-  if (BlobFormat* const blobs = delegate.blobs())
-    if (const Result<BlobMaker> maker = blobs->blob_maker(); maker.ok()) digester.AddText(maker->compatibility);
+  if (BlobFormat* const blobs = delegate.blobs()) {
+    const Result<BlobMaker> maker = blobs->blob_maker();
+    digester.AddText(maker.ok() ? maker->compatibility : maker.status().message());
+  }
   AddCpuFeatures(digester);
   return digester.Finish();
 }

@@ -23,6 +23,8 @@ namespace {
 
 constexpr size_t kSummariesKept = 64;
 constexpr size_t kShapesShown = 4;
+// Times the budget of a search, the most that compiling its first candidates may take beside it.
+constexpr uint64_t kFirstCompilations = 3;
 // Between two looks at the load of the machine, for a decision that is not sure.
 constexpr uint64_t kBetweenLooksNs = 5'000'000'000;
 // Decisions are smaller, and the store has them as well.
@@ -230,12 +232,14 @@ std::optional<host::PlacementDecision> Model::State::FindDecision(const host::Gr
 void Model::State::Measure(host::PlacementMeasurement& measurement, std::span<const Shape> shapes,
                            const host::Execution& sample, const host::CancellationToken& token) {
   if (measurement.provisional && !LooksQuiet(measurement)) return;
-  host::SearchSettings settings{engine->measure->budget_ns, engine->measure->margin};
+  host::SearchSettings settings{engine->measure->budget_ns, kFirstCompilations * engine->measure->budget_ns,
+                                engine->measure->margin};
   if (token.deadline_ns != 0) {
     // A run that has no time left for a search leaves it to a later one.
     const uint64_t now = host::NowNs(), left = token.deadline_ns > now ? (token.deadline_ns - now) / 2 : 0;
     if (left < settings.budget_ns / 4) return;
     settings.budget_ns = std::min(settings.budget_ns, left);
+    settings.first_compile_ns = std::min(settings.first_compile_ns, left - settings.budget_ns);
   }
   if (measurement.begun.exchange(true)) return;
   const std::vector<host::SlowerNodes> before = [&] {

@@ -138,6 +138,12 @@ ScanOptions MakeScanOptions(const Context::State& state) {
 
 ScanOptions MakeScanOptions(const Config& config) {
   ScanOptions options;
+  for (const Setting<std::string>& readable : config.plugins.readable) {
+    const std::filesystem::path folder = PathOf(*readable);
+    std::error_code error;
+    if (std::filesystem::status(folder, error).type() == std::filesystem::file_type::not_found)
+      Log(LogLevel::kWarning, "{}: the folder {} does not exist", readable.origin.ToString(), folder.string());
+  }
   for (const Setting<std::string>& path : config.plugins.paths) {
     std::filesystem::path folder = PathOf(*path);
     // Several layers may name one folder.
@@ -214,6 +220,7 @@ Result<PluginListing> ListPluginFiles(const Context::State& state, const PluginQ
   }
   if (query.probe_all || !query.probe.empty()) options.probe = true;  // regardless of the trust in the configuration
   registry.Scan(options);
+  const LibraryFolders libraries = FoldersOfThisProcess();
   PluginListing listing;
   for (const std::filesystem::path& folder : options.paths) listing.folders.push_back(folder.string());
   for (const PluginEntry* entry : registry.entries()) {
@@ -234,7 +241,7 @@ Result<PluginListing> ListPluginFiles(const Context::State& state, const PluginQ
       report.libraries = entry->manifest->libraries;
       report.cpu_features = entry->manifest->cpu_features;
       for (const std::string& library : entry->manifest->opens)
-        report.opens.push_back({library, PathOfLibrary(library, FoldersOfThisProcess()).string()});
+        report.opens.push_back({library, PathOfLibrary(library, libraries).string()});
       for (const auto& [name, value] : entry->manifest->environment) report.environment.push_back(name + "=" + value);
       report.devices = entry->manifest->devices;
       report.sandbox = SandboxOf(*entry->manifest, state.config);

@@ -22,7 +22,8 @@ std::vector<std::string> EnvironmentOf(const Config& config);
 // got serve, unless a diagnosis asks for the present ones.
 std::shared_ptr<PluginRecords> RecordsOf(const Config& config, bool reuse);
 
-// Folders with `$deputy` replaced, the worker of this installation, the deadline; without records.
+// Folders with `$deputy` replaced, the worker of this installation, the deadline; without records. Warns of each folder
+// of plugins.readable that does not exist.
 ScanOptions MakeScanOptions(const Config& config);
 // The same with the progress of the context, which must outlive the options.
 ScanOptions MakeScanOptions(const Context::State& state);

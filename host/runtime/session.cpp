@@ -100,7 +100,8 @@ Result<MeasureReport> Session::MeasurePlacement(const std::vector<Tensor>& input
   DEPUTY_RETURN_IF_ERROR(state_->Prepare(ShapesOf(inputs)));
   state_->measurement = nullptr;  // this call takes its place
   DEPUTY_RETURN_IF_ERROR(state_->Predict(inputs, outputs));
-  const host::SearchSettings settings{static_cast<uint64_t>(options.budget.count()), options.margin, options.progress};
+  const host::SearchSettings settings{static_cast<uint64_t>(options.budget.count()), 0, options.margin,
+                                      options.progress};
   // The search is not limited by the timeout of runs.
   const host::CancellationToken token{0, &state_->cancelled_ns, &state_->cancel_hook};
   DEPUTY_ASSIGN_OR_RETURN(const host::SearchResult found,

@@ -120,7 +120,8 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
     settings.options.insert(settings.options.end(), more.begin(), more.end());
     if (known != nullptr) settings.power_entry = known->power_entry;
     settings.is_serial = known == nullptr || known->is_serial;
-    settings.keeps_context = known != nullptr && known->keeps_context;
+    settings.keeps_context = known != nullptr && known->keeps_context && !is_own;
+    keeps_context_ = settings.keeps_context;
     computes_half_ = known != nullptr && known->group == "qnn" && options().Text("qnn.backend_type") == "htp" &&
                      options().Text("qnn.enable_htp_fp16_precision") == "1";
     tries_ = options().Enum("trial") == "always" ||
@@ -142,6 +143,7 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
   }
 
   std::string BlobCompatibility() const override { return provider_->Description(); }
+  bool has_blobs() const override { return keeps_context_; }
 
   void Look(const sdk::GraphView& graph) override {
     verdicts_.clear();
@@ -240,7 +242,7 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
   std::shared_ptr<Provider> provider_;
   std::map<deputy_node_id, sdk::Verdict> verdicts_;
   FailedNodes failed_;
-  bool tries_ = false, computes_half_ = false, is_built_in_ = false;
+  bool tries_ = false, computes_half_ = false, is_built_in_ = false, keeps_context_ = false;
 };
 
 }  // namespace

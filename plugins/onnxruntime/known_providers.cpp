@@ -2,8 +2,6 @@
 
 namespace ort {
 
-const char* const kClockModes[4] = {"low_power_saver", "balanced", "high_performance", "burst"};
-
 const std::vector<KnownProvider>& KnownProviders() {
   static const std::vector<KnownProvider> providers = {
       {"qnn",

@@ -30,7 +30,7 @@ struct KnownProvider {
 };
 
 // From level 1 on: low, balanced, high, extreme.
-extern const char* const kClockModes[4];
+inline constexpr const char* kClockModes[] = {"low_power_saver", "balanced", "high_performance", "burst"};
 
 const std::vector<KnownProvider>& KnownProviders();
 // NULL: not known.

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "api/types.hpp"
 #include "deputy/sdk/sdk.hpp"
 
 namespace ort {
@@ -51,6 +53,40 @@ class Provider {
     return sdk::Status(sdk::Code::kNotSupported, "no compiled blobs");
   }
 };
+
+// Of the process: held while a session of any EP is made, and in runs of those that `is_serial` says.
+inline std::mutex& OneAtATime() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+// The name under which a library is registered where none is given, which some EPs take as their own: "qnn" for
+// libonnxruntime_providers_qnn.so and libonnxruntime_qnn.so.
+inline std::string RegisteredName(const std::string& library) {
+  std::string name = library.substr(library.rfind('/') + 1);
+  name = name.substr(0, name.find(".so"));
+  for (const std::string prefix : {"lib", "onnxruntime_", "providers_"})
+    if (name.compare(0, prefix.size(), prefix) == 0) name.erase(0, prefix.size());
+  return name;
+}
+
+// The position of the first device that is as `wanted` in ProviderSettings::device. kUnavailable: none is.
+inline sdk::Result<size_t> ChooseDevice(const std::vector<HardwareDeviceType>& devices, const std::string& wanted) {
+  std::string list;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const std::string kind = devices[i] == kGpu ? "gpu" : devices[i] == kNpu ? "npu" : "cpu";
+    if (wanted.empty() || wanted == kind || wanted == std::to_string(i)) return i;
+    list += (i == 0 ? "" : ", ") + std::to_string(i) + ": " + kind;
+  }
+  return sdk::Status(sdk::Code::kUnavailable,
+                     "option 'device': no device is '" + wanted + "'; there are: " + (list.empty() ? "none" : list));
+}
+
+// A message with what the EP has said, unless it has that already.
+inline std::string WithReason(std::string text, const std::string& reason) {
+  if (!reason.empty() && text.find(reason) == std::string::npos) text += " (" + reason + ")";
+  return text;
+}
 
 // kNotFound, with the command that installs it: no such library. [load-time]
 sdk::Result<std::shared_ptr<Provider>> OpenHosted(const sdk::Host& host, const ProviderSettings& settings);

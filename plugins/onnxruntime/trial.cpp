@@ -1,6 +1,5 @@
 #include "trial.hpp"
 
-#include <cstdlib>
 #include <deque>
 #include <set>
 
@@ -20,9 +19,7 @@ class Tensors {
       const size_t size = sdk::SizeOf(dtype) == 0 ? (count + 1) / 2 : count * sdk::SizeOf(dtype);
       Tensor& tensor = tensors_.emplace_back();
       tensor.dims.assign(value.dims().begin(), value.dims().end());
-      constexpr size_t kAlignment = 64;
       tensor.memory.resize(size / sizeof(Line) + 1);
-      static_assert(alignof(Line) == kAlignment, "as the host's buffers");
       tensor.form.struct_size = sizeof tensor.form;
       tensor.form.dtype = static_cast<deputy_dtype>(dtype);
       tensor.form.rank = static_cast<uint32_t>(tensor.dims.size());
@@ -37,7 +34,7 @@ class Tensors {
   uint32_t size() const { return static_cast<uint32_t>(pointers_.size()); }
 
  private:
-  struct alignas(64) Line {
+  struct alignas(64) Line {  // as the host's buffers
     unsigned char bytes[64] = {};
   };
   struct Tensor {

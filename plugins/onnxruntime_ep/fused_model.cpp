@@ -60,8 +60,10 @@ Result<std::unique_ptr<FusedModel>> FusedModel::Make(std::string name, size_t no
   std::unique_ptr<FusedModel> made(new FusedModel(std::move(name), nodes, std::move(model)));
   DEPUTY_ASSIGN_OR_RETURN(made->inputs_, PlacesOf(made->model_.inputs(), inputs, "input"));
   DEPUTY_ASSIGN_OR_RETURN(made->outputs_, PlacesOf(made->model_.outputs(), outputs, "output"));
+  auto shapes = std::make_shared<OutputShapes>();
   for (const TensorInfo& output : made->model_.outputs())
-    made->is_static_ = made->is_static_ && output.ranked && IsStatic(output.shape);
+    if (output.ranked && IsStatic(output.shape)) shapes->emplace_back(output.shape);
+  if (shapes->size() == made->outputs_.size()) made->static_shapes_ = std::move(shapes);
   return made;
 }
 
@@ -93,12 +95,8 @@ Status FusedModel::Run(const Runtime& runtime, ort::KernelContext* context) {
   return std::move(status).At(name_);
 }
 
-Result<FusedModel::OutputShapes> FusedModel::ShapesOfOutputs(Session& session, const std::vector<Tensor>& inputs) {
-  OutputShapes shapes;
-  if (is_static_) {
-    for (const TensorInfo& output : model_.outputs()) shapes.emplace_back(output.shape);
-    return shapes;
-  }
+Result<FusedModel::SharedShapes> FusedModel::ShapesOfOutputs(Session& session, const std::vector<Tensor>& inputs) {
+  if (static_shapes_ != nullptr) return static_shapes_;
   Shapes key;
   for (const Tensor& input : inputs) key.push_back(input.shape());
   {
@@ -106,24 +104,25 @@ Result<FusedModel::OutputShapes> FusedModel::ShapesOfOutputs(Session& session, c
     if (const auto found = known_shapes_.find(key); found != known_shapes_.end()) return found->second;
   }
   DEPUTY_RETURN_IF_ERROR(session.Resize(key));
+  const auto shapes = std::make_shared<OutputShapes>();
   for (const TensorInfo& output : model_.outputs()) {
     // The one question to a session that is answered by an output's extents.
     const Result<Buffer> buffer = session.OutputBuffer(output.name);
     if (buffer.ok())
-      shapes.emplace_back(buffer->shape());
+      shapes->emplace_back(buffer->shape());
     else if (buffer.status().code() == StatusCode::kNotSupported)
-      shapes.emplace_back(std::nullopt);
+      shapes->emplace_back(std::nullopt);
     else
       return buffer.status();
   }
   const std::lock_guard lock(mutex_);
   if (known_shapes_.size() >= kMostShapesKept) known_shapes_.clear();
-  known_shapes_.emplace(std::move(key), shapes);
-  return shapes;
+  return known_shapes_.try_emplace(std::move(key), shapes).first->second;
 }
 
 Status FusedModel::RunIn(Session& session, const Runtime& runtime, ort::KernelContext* context) {
   std::vector<Tensor> inputs;
+  inputs.reserve(inputs_.size());
   for (const size_t place : inputs_) {
     const ort::Value* value = nullptr;
     DEPUTY_RETURN_IF_ERROR(
@@ -135,7 +134,8 @@ Status FusedModel::RunIn(Session& session, const Runtime& runtime, ort::KernelCo
                             Tensor::Wrap(elements.dtype, std::move(elements.dims), data, elements.bytes.size()));
     inputs.push_back(std::move(input));
   }
-  DEPUTY_ASSIGN_OR_RETURN(const OutputShapes shapes, ShapesOfOutputs(session, inputs));
+  DEPUTY_ASSIGN_OR_RETURN(const SharedShapes shared_shapes, ShapesOfOutputs(session, inputs));
+  const OutputShapes& shapes = *shared_shapes;
   const auto output_of = [&](size_t i, const Shape& shape) -> Result<void*> {
     ort::Value* value = nullptr;
     DEPUTY_RETURN_IF_ERROR(

@@ -40,6 +40,7 @@ class FusedModel {
   using Shapes = std::vector<deputy::Shape>;
   // By output; none: not known before the run.
   using OutputShapes = std::vector<std::optional<deputy::Shape>>;
+  using SharedShapes = std::shared_ptr<const OutputShapes>;
 
   FusedModel(std::string name, size_t nodes, deputy::Model model)
       : name_(std::move(name)), nodes_(nodes), model_(std::move(model)) {}
@@ -47,17 +48,17 @@ class FusedModel {
   deputy::Result<std::unique_ptr<deputy::Session>> Take();
   void GiveBack(std::unique_ptr<deputy::Session> session);
   deputy::Status RunIn(deputy::Session& session, const Runtime& runtime, ort::KernelContext* context);
-  deputy::Result<OutputShapes> ShapesOfOutputs(deputy::Session& session, const std::vector<deputy::Tensor>& inputs);
+  deputy::Result<SharedShapes> ShapesOfOutputs(deputy::Session& session, const std::vector<deputy::Tensor>& inputs);
 
   const std::string name_;
   const size_t nodes_;
   deputy::Model model_;
   std::vector<size_t> inputs_, outputs_;  // of the model, their places at the fused node
   std::atomic<uint64_t> runs_{0}, failed_runs_{0};
-  bool is_static_ = true;
+  SharedShapes static_shapes_;  // NULL: they depend on the inputs
   std::mutex mutex_;
   std::vector<std::unique_ptr<deputy::Session>> sessions_;  // that are not running
-  std::map<Shapes, OutputShapes> known_shapes_;
+  std::map<Shapes, SharedShapes> known_shapes_;
 };
 
 }  // namespace ort_ep

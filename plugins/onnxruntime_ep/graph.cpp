@@ -50,7 +50,7 @@ Result<TensorType> TensorTypeOf(const Runtime& runtime, const ort::TensorTypeAnd
   type.dtype = static_cast<DType>(ort::ToOnnx(element));
   // Before version 24 a missing shape reads like that of a scalar.
   type.has_shape = rank != 0 || is_value;
-  if (!type.has_shape && runtime.version() >= 24)
+  if (!type.has_shape && runtime.host_minor() >= 24)
     type.has_shape = runtime.Do<bool>(Slot::TensorTypeAndShape_HasShape, info);
   type.dims.resize(rank);
   type.symbols.resize(rank);
@@ -81,7 +81,6 @@ class Reader {
                             ListOf<ort::Node>(runtime_, Slot::Graph_GetNumNodes, Slot::Graph_GetNodes, handle_));
     for (const ort::Node* node : nodes) DEPUTY_RETURN_IF_ERROR(ReadNode(node));
     DEPUTY_RETURN_IF_ERROR(ReadList(Slot::Graph_GetNumOutputs, Slot::Graph_GetOutputs, graph_.outputs));
-    for (const size_t output : graph_.outputs) graph_.values[output].is_graph_output = true;
     DEPUTY_RETURN_IF_ERROR(ReadParents());
     if (runtime_.host_minor() == 23)  // which does not show the parents
       graph_.is_subgraph = has_outer_values_ || graph_.inputs.empty();

@@ -34,7 +34,6 @@ struct Value {
   std::vector<std::string> symbols;  // of `dims`, empty where there is none
   bool is_constant = false;
   Elements constant;  // of a constant
-  bool is_graph_output = false;
 };
 
 struct Attribute {

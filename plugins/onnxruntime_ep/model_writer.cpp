@@ -61,7 +61,7 @@ ProtobufMessage DeclarationOf(const Value& value) {
 Result<ProtobufMessage> SubgraphOf(const Graph& graph, Opsets& opsets);
 
 Result<ProtobufMessage> AttributeOf(const Attribute& attribute) {
-  enum : int64_t { kFloat = 1, kInt, kString, kTensor, kGraph, kFloats, kInts, kStrings };
+  enum : int64_t { kFloat = 1, kInt, kString, kTensor, kFloats = 6, kInts, kStrings };
   constexpr uint32_t kType = 20;
   ProtobufMessage message;
   message.Chunk(1, attribute.name);

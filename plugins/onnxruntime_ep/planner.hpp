@@ -63,7 +63,7 @@ class Planner {
 
   Deputy deputy_;
   const bool gives_captured_;
-  std::set<std::string> recent_;                 // keys of the models of the last division into subsets
+  std::set<std::string> recent_;  // keys that Build got since Buildable last formed subsets; a claim keeps their models
   std::map<std::string, deputy::Model> models_;  // by "r" and key; by "p" and key with Deputy::placing
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "deputy/output_file.hpp"
+
 namespace ort_ep {
 namespace {
 
@@ -106,8 +108,9 @@ Result<std::unique_ptr<Provider>> Provider::Make(const Runtime& environment, con
 
 Provider::~Provider() {
   if (report_.settings.report.empty()) return;
-  ort::Status* failed = environment_.Guard(
-      [this] { return WriteFile(report_.settings.report, ReportText(report_, planner_.deputy().context)); });
+  ort::Status* failed = environment_.Guard([this] {
+    return deputy::WriteOutputFile(report_.settings.report, ReportText(report_, planner_.deputy().context));
+  });
   if (const Status status = environment_.Taken(failed); !status.ok()) environment_.Log(ort::kError, status.message());
 }
 

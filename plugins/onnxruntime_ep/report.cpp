@@ -1,14 +1,7 @@
 #include "report.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <concepts>
-#include <cstdio>
-#include <cstring>
 #include <string_view>
 
 #include "deputy/installation.hpp"
@@ -22,8 +15,6 @@ using deputy::NodeReport;
 using deputy::PartitionReport;
 using deputy::PlacementReport;
 using deputy::Result;
-using deputy::Status;
-using deputy::StatusCode;
 
 // Values of JSON, written in the order of the calls.
 class Json {
@@ -171,28 +162,6 @@ std::string ReportText(const Report& report, const deputy::Context& context) {
   Put(json, context.Health());
   json.End('}');
   return json.text_ + "\n";
-}
-
-Status WriteFile(const std::string& path, const std::string& text) {
-  static std::atomic<unsigned> reports{0};  // sessions of one process may have the same path
-  const std::string written = path + "." + std::to_string(getpid()) + "." + std::to_string(++reports) + ".tmp";
-  const auto failure = [&](const char* what) {
-    return Status(StatusCode::kUnavailable, std::string(what) + ": " + std::strerror(errno)).At(path);
-  };
-  const int file = open(written.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file < 0) return failure("the report cannot be written");
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t count = write(file, text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) break;
-    done += static_cast<size_t>(count);
-  }
-  Status status = done == text.size() ? Status() : failure("the report cannot be written");
-  if (close(file) != 0 && status.ok()) status = failure("the report cannot be written");
-  if (status.ok() && std::rename(written.c_str(), path.c_str()) != 0) status = failure("the report cannot be renamed");
-  if (!status.ok()) unlink(written.c_str());
-  return status;
 }
 
 }  // namespace ort_ep

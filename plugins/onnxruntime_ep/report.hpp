@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "deputy/status.hpp"
 #include "fused_model.hpp"
 #include "planner.hpp"
 
@@ -18,10 +17,7 @@ struct Report {
   std::vector<std::shared_ptr<FusedModel>> models;
 };
 
-// Placements and health have the names that the commands of `deputy` give them in JSON.
+// A value that the commands of `deputy` print in JSON too has their name for it.
 std::string ReportText(const Report& report, const deputy::Context& context);
-
-// Replaces the file as a whole. kUnavailable, with the reason, where it cannot be written.
-deputy::Status WriteFile(const std::string& path, const std::string& text);
 
 }  // namespace ort_ep

@@ -38,9 +38,8 @@ Result<Runtime> Runtime::Open(const ort::ApiBase* base, const ort::Logger* logge
   const char* version = base->GetVersionString();
   runtime.host_version_ = version == nullptr ? "of an unknown version" : version;
   runtime.host_minor_ = MinorOf(version);
-  runtime.version_ = std::min(runtime.host_minor_, kNewestApi);
   runtime.logger_ = logger;
-  if (runtime.version_ >= kOldestApi) runtime.api_ = base->GetApi(runtime.version_);
+  if (runtime.host_minor_ >= kOldestApi) runtime.api_ = base->GetApi(std::min(runtime.host_minor_, kNewestApi));
   if (runtime.api_ == nullptr)
     return Status(StatusCode::kIncompatible, "Deputy needs ONNX Runtime 1." + std::to_string(kOldestApi) +
                                                  " or newer, and this one is " + runtime.host_version_ +

@@ -23,7 +23,6 @@ class Runtime {
   // kIncompatible: the host is older than kOldestApi.
   static deputy::Result<Runtime> Open(const ort::ApiBase* base, const ort::Logger* logger);
 
-  uint32_t version() const { return version_; }
   const std::string& host_version() const { return host_version_; }
   // Of 1.32.0: 32.
   uint32_t host_minor() const { return host_minor_; }
@@ -78,7 +77,7 @@ class Runtime {
   const ort::Api* api_ = nullptr;
   const ort::EpApi* ep_api_ = nullptr;
   const ort::Logger* logger_ = nullptr;
-  uint32_t version_ = 0, host_minor_ = 0;
+  uint32_t host_minor_ = 0;
   std::string host_version_;
 };
 

@@ -4,31 +4,10 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace openvino {
 namespace {
-
-enum Change { kChanged, kExtended };
-
-struct DefinitionRow {
-  int32_t since;
-  Change change;
-};
-// Rows behind the last definition are zeros.
-struct OperatorDefinitions {
-  std::string_view type, domain;
-  DefinitionRow rows[24];
-};
-// Each macro is a piece of the braced rows of an operator.
-// clang-format off
-constexpr OperatorDefinitions kDefinitions[] = {
-#define DEPUTY_OPERATOR_BEGIN(name, domain, min_inputs, max_inputs, min_outputs, max_outputs) \
-  {deputy::schema::OperatorType(#name), domain, {{0, kExtended}
-#define DEPUTY_DEFINITION(name, since, change, types) , {since, change}
-#define DEPUTY_OPERATOR_END(name) }},
-#include "schema/operators.inc"
-};
-// clang-format on
 
 struct Fault {
   std::string_view type, why;
@@ -196,14 +175,9 @@ bool IsUnchangedBy(const sdk::NodeView& node, int32_t definition) {
 }  // namespace
 
 bool IsDefinitionIn(const sdk::NodeView& node, int32_t version) {
-  for (const OperatorDefinitions& one : kDefinitions) {
-    if (one.type != node.op_type() || one.domain != node.domain()) continue;
-    return std::none_of(std::begin(one.rows), std::end(one.rows), [&](const DefinitionRow& row) {
-      return row.since > node.since_version() && row.since <= version && row.change == kChanged &&
-             !IsUnchangedBy(node, row.since);
-    });
-  }
-  return true;
+  const std::vector<int32_t> changed = sdk::ChangedDefinitions(node, version);
+  return std::all_of(changed.begin(), changed.end(),
+                     [&](int32_t definition) { return IsUnchangedBy(node, definition); });
 }
 
 sdk::Verdict CheckNode(const sdk::NodeView& node) {

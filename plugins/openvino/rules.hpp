@@ -9,8 +9,7 @@ namespace openvino {
 // For the node alone. Pure.
 sdk::Verdict CheckNode(const sdk::NodeView& node);
 
-// Is the node's definition also that of this operator in the operator set `version` of its domain? A model has one
-// version for all of its nodes.
+// Does the node of ONNX mean the same in its operator set `version`? A model has one version for all of its nodes.
 bool IsDefinitionIn(const sdk::NodeView& node, int32_t version);
 
 }  // namespace openvino

@@ -1,7 +1,6 @@
 #include "support.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "rules.hpp"
@@ -36,20 +35,18 @@ constexpr int kEnoughFailures = 2;
 Support::Support(const sdk::GraphView& graph, std::string device, ov::AnyMap properties, bool queries)
     : graph_(&graph), device_(std::move(device)), properties_(std::move(properties)), queries_(queries) {
   std::vector<sdk::NodeView> candidates;
-  std::map<std::string, int32_t, std::less<>> versions;
+  int32_t version = 0;  // of ONNX's operator set: all candidates are of its domain
   for (size_t i = 0; i < graph.node_count(); ++i) {
     const sdk::NodeView node = graph.NodeAt(i);
     sdk::Verdict verdict = node.offered() ? CheckNode(node) : sdk::Verdict::No(sdk::Reason::kOther, "not offered");
     if (verdict.supported()) {
       candidates.push_back(node);
-      int32_t& version = versions[std::string(node.domain())];
       version = std::max(version, node.since_version());
     }
     verdicts_[node.id()] = std::move(verdict);
   }
   std::vector<deputy_node_id> nodes;
   for (const sdk::NodeView& node : candidates) {
-    const int32_t version = versions.find(node.domain())->second;
     if (IsDefinitionIn(node, version))
       nodes.push_back(node.id());
     else

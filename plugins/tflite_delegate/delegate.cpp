@@ -5,13 +5,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "../tflite_abi/tflite_abi.hpp"
 #include "delegate_options.hpp"
+#include "deputy/config.hpp"
 #include "deputy/context.hpp"
 #include "deputy/output_file.hpp"
 #include "deputy/printable.hpp"
@@ -50,18 +50,13 @@ tflite_abi::Outcome Reported(tflite_abi::Context* context, const Status& status)
 class DeputyDelegate {
  public:
   static Result<std::unique_ptr<DeputyDelegate>> Make(const DelegateOptions& options) {
-    ConfigSources sources;
-    if (!options.config.empty()) sources.files.push_back(options.config);
-    sources.settings = options.settings;
     if (!options.report.empty() && options.report != kReportToLog)
       DEPUTY_RETURN_IF_ERROR(CheckOutputFile(options.report));
     std::unique_ptr<DeputyDelegate> made(new DeputyDelegate);
-    DEPUTY_ASSIGN_OR_RETURN(made->context_, deputy::Context::FromLayers(sources));
+    if (!options.config.empty()) made->sources_.files.push_back(options.config);
+    made->sources_.settings = options.settings;
+    DEPUTY_ASSIGN_OR_RETURN(made->context_, deputy::Context::FromLayers(made->sources_));
     DEPUTY_RETURN_IF_ERROR(made->context_.Load());
-    if (!made->context_.HasFallback()) {
-      sources.settings.push_back("fallback=cpu");
-      DEPUTY_ASSIGN_OR_RETURN(made->survey_, deputy::Context::FromLayers(sources));
-    }
     made->report_path_ = options.report;
     made->delegate_.data = made.get();
     made->delegate_.Prepare = PrepareGraph;
@@ -76,7 +71,7 @@ class DeputyDelegate {
     DEPUTY_ASSIGN_OR_RETURN(SourceGraph read, ReadGraph(interpreter));
     const auto graph = std::make_shared<SourceGraph>(std::move(read));
     DEPUTY_ASSIGN_OR_RETURN(const std::vector<std::shared_ptr<Partition>> partitions,
-                            BuildPartitions(interpreter, graph, context_, survey_ ? &*survey_ : nullptr));
+                            BuildPartitions(interpreter, graph, context_, sources_));
     GraphRecord record{graph->plan_size, {}, graph->left};
     std::sort(record.left.begin(), record.left.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
     std::vector<int32_t> nodes{0};
@@ -179,8 +174,8 @@ class DeputyDelegate {
   }
 
   tflite_abi::Delegate delegate_{};
+  ConfigSources sources_;  // of the context
   deputy::Context context_;
-  std::optional<deputy::Context> survey_;  // the same with `fallback: cpu`, where it has none
   std::string report_path_;
   std::shared_ptr<Report> report_ = std::make_shared<Report>();
   std::mutex mutex_;  // of waiting_: interpreters of several threads may share the delegate

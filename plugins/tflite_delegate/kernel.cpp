@@ -8,26 +8,6 @@
 namespace deputy::tflite_delegate {
 namespace {
 
-Result<DType> DTypeOf(tflite_abi::Type type) {
-  switch (type) {
-    case tflite_abi::kFloat32:
-    case tflite_abi::kComplex64: return DType::kFloat32;
-    case tflite_abi::kInt32: return DType::kInt32;
-    case tflite_abi::kUInt8: return DType::kUint8;
-    case tflite_abi::kInt64: return DType::kInt64;
-    case tflite_abi::kBool: return DType::kBool;
-    case tflite_abi::kInt16: return DType::kInt16;
-    case tflite_abi::kInt8: return DType::kInt8;
-    case tflite_abi::kFloat16: return DType::kFloat16;
-    case tflite_abi::kFloat64: return DType::kFloat64;
-    case tflite_abi::kUInt64: return DType::kUint64;
-    case tflite_abi::kUInt32: return DType::kUint32;
-    case tflite_abi::kUInt16: return DType::kUint16;
-    case tflite_abi::kBFloat16: return DType::kBFloat16;
-    default: return Status(StatusCode::kNotSupported, "has an element type that is not supported");
-  }
-}
-
 std::string Quoted(const tflite_abi::Tensor& tensor) {
   return "tensor '" + std::string(tensor.name == nullptr ? "" : tensor.name) + "'";
 }
@@ -44,6 +24,17 @@ Status Resize(tflite_abi::Context* context, tflite_abi::Tensor* tensor, const Di
   std::copy(dims.begin(), dims.end(), list + 1);
   if (context->ResizeTensor(context, tensor, reinterpret_cast<tflite_abi::IntArray*>(list)) != tflite_abi::kOk)
     return Status(StatusCode::kUnavailable, Quoted(*tensor) + " cannot be resized by the interpreter");
+  return {};
+}
+
+// In the memory of the interpreter.
+Status Wrap(const tflite_abi::Tensor& tensor, const TensorInfo& info, deputy::Tensor* wrapped) {
+  if (!wrapped->empty() && wrapped->data() == tensor.data && wrapped->byte_size() == tensor.bytes) return {};
+  static std::max_align_t no_elements;  // for tensors without any, which may have no memory either
+  void* data = tensor.bytes == 0 ? &no_elements : tensor.data;
+  Result<deputy::Tensor> made = deputy::Tensor::Wrap(info.dtype, info.shape, data, tensor.bytes);
+  if (!made.ok()) return std::move(made).status().At(Quoted(tensor));
+  *wrapped = std::move(made).value();
   return {};
 }
 
@@ -74,12 +65,13 @@ Status Kernel::Prepare(tflite_abi::Context* context) {
 
 Status Kernel::Invoke(tflite_abi::Context* context) {
   const Subset& subset = partition_->subset();
+  const deputy::Model& model = partition_->model();
   inputs_.resize(subset.inputs.size());
   outputs_.resize(subset.outputs.size());
   for (size_t i = 0; i < subset.inputs.size(); ++i)
-    DEPUTY_RETURN_IF_ERROR(Wrap(context->tensors[subset.inputs[i]], subset.inputs[i], &inputs_[i]));
+    DEPUTY_RETURN_IF_ERROR(Wrap(context->tensors[subset.inputs[i]], model.inputs()[i], &inputs_[i]));
   for (size_t i = 0; i < subset.outputs.size(); ++i)
-    DEPUTY_RETURN_IF_ERROR(Wrap(context->tensors[subset.outputs[i]], subset.outputs[i], &outputs_[i]));
+    DEPUTY_RETURN_IF_ERROR(Wrap(context->tensors[subset.outputs[i]], model.outputs()[i], &outputs_[i]));
   ++runs_;
   Status status = partition_->session().Predict(inputs_, &outputs_);
   if (!status.ok()) {
@@ -87,18 +79,6 @@ Status Kernel::Invoke(tflite_abi::Context* context) {
     last_failure_ = status.ToString();
   }
   return status;
-}
-
-Status Kernel::Wrap(const tflite_abi::Tensor& tensor, int32_t index, deputy::Tensor* wrapped) const {
-  if (!wrapped->empty() && wrapped->data() == tensor.data && wrapped->byte_size() == tensor.bytes) return {};
-  DEPUTY_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(tensor.type));
-  Shape shape = partition_->ShapeOf(index, DimsOf(tensor));
-  static std::max_align_t no_elements;  // for tensors without any, which may have no memory either
-  void* data = tensor.bytes == 0 ? &no_elements : tensor.data;
-  Result<deputy::Tensor> made = deputy::Tensor::Wrap(dtype, std::move(shape), data, tensor.bytes);
-  if (!made.ok()) return std::move(made).status().At(Quoted(tensor));
-  *wrapped = std::move(made).value();
-  return {};
 }
 
 }  // namespace deputy::tflite_delegate

@@ -29,8 +29,6 @@ class Kernel {
   void WriteRecord();
 
  private:
-  Status Wrap(const tflite_abi::Tensor& tensor, int32_t index, deputy::Tensor* wrapped) const;
-
   std::shared_ptr<Partition> partition_;
   std::shared_ptr<PartitionRecord> record_;
   std::shared_ptr<Report> report_;

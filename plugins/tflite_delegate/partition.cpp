@@ -3,19 +3,59 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <set>
+#include <optional>
 #include <utility>
 
 namespace deputy::tflite_delegate {
 namespace {
-
-Status Place(Status status, const std::string& place) { return std::move(status).At(place); }
 
 // A list in the layout of the interpreter's.
 std::vector<int32_t> AsIntArray(const std::vector<int>& values) {
   std::vector<int32_t> made{static_cast<int32_t>(values.size())};
   made.insert(made.end(), values.begin(), values.end());
   return made;
+}
+
+std::vector<Dims> InputDims(const SourceGraph& graph, const Subset& subset) {
+  std::vector<Dims> dims;
+  for (const int32_t input : subset.inputs) dims.push_back(graph.tensors.at(input).shape);
+  return dims;
+}
+
+struct BuiltModel {
+  deputy::Model model;
+  std::vector<Dims> outputs;
+};
+
+// For these shapes of the inputs.
+Result<BuiltModel> BuildModel(const SourceGraph& graph, const Subset& subset, const deputy::Context& context,
+                              const std::vector<Dims>& inputs) {
+  DEPUTY_ASSIGN_OR_RETURN(const WrittenModel written, WriteModel(graph, subset));
+  BuildOptions options;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const SourceTensor& tensor = graph.tensors.at(subset.inputs[i]);
+    if (inputs[i] == tensor.shape) continue;
+    Shape shape(inputs[i].begin(), inputs[i].end());
+    if (tensor.type == tflite_abi::kComplex64) shape.push_back(2);  // complex numbers have an axis of their own
+    options.input_shapes.emplace_back(written.inputs[i], std::move(shape));
+  }
+  BuiltModel built;
+  Status status = built.model.Build(written.bytes.data(), written.bytes.size(), ModelType::kTflite, context, options);
+  if (!status.ok())
+    return std::move(status).At("the partition from node " + std::to_string(graph.nodes[subset.nodes.front()].index));
+  if (built.model.inputs().size() != subset.inputs.size() || built.model.outputs().size() != subset.outputs.size())
+    return Status(StatusCode::kInternal,
+                  "the model has another number of inputs or outputs than the interpreter's nodes");
+  for (size_t i = 0; i < subset.outputs.size(); ++i) {
+    const TensorInfo& info = built.model.outputs()[i];
+    const bool known =
+        info.ranked && std::all_of(info.shape.begin(), info.shape.end(), [](int64_t n) { return n >= 0; });
+    if (!known) return Status(StatusCode::kNotSupported, "has a shape that is known only after a run").At(info.name);
+    Dims& dims = built.outputs.emplace_back();
+    for (const int64_t extent : info.shape) dims.push_back(static_cast<int32_t>(extent));
+    if (graph.tensors.at(subset.outputs[i]).type == tflite_abi::kComplex64) dims.pop_back();
+  }
+  return built;
 }
 
 // One node alone.
@@ -31,8 +71,8 @@ Subset Alone(const SourceGraph& graph, size_t place) {
 class Chooser {
  public:
   Chooser(tflite_abi::Context* interpreter, std::shared_ptr<SourceGraph> graph, const deputy::Context& context,
-          const deputy::Context* survey)
-      : interpreter_(interpreter), graph_(std::move(graph)), context_(context), survey_(survey) {}
+          const ConfigSources& sources)
+      : interpreter_(interpreter), graph_(std::move(graph)), context_(context), sources_(sources) {}
 
   // Each round leaves at least one node, or is the last.
   Result<std::vector<std::shared_ptr<Partition>>> Run() {
@@ -88,20 +128,20 @@ class Chooser {
     std::vector<int> key;
     for (const size_t place : subset.nodes) key.push_back(graph_->nodes[place].index);
     if (const auto found = built_.find(key); found != built_.end()) return found->second;
-    if (survey_ != nullptr && LeaveWhatOnlyTheCpuRuns(subset))
-      return Status(StatusCode::kNotSupported, "has nodes that no delegate runs");
     Result<std::shared_ptr<Partition>> partition = Partition::Build(frozen_, subset, context_);
     if (partition.ok()) {
       built_.emplace(std::move(key), *partition);
       return partition;
     }
+    if (!context_.HasFallback() && LeaveWhatOnlyTheCpuRuns(subset)) return partition;
     if (subset.nodes.size() == 1) {
       Leave(subset.nodes[0], partition.status());
       return partition;
     }
     const size_t before = leaving_.size();
     for (const size_t place : subset.nodes) {
-      const Status status = Partition::Build(frozen_, Alone(*frozen_, place), context_).status();
+      const Subset alone = Alone(*frozen_, place);
+      const Status status = BuildModel(*frozen_, alone, context_, InputDims(*frozen_, alone)).status();
       if (!status.ok()) Leave(place, status);
     }
     if (leaving_.size() == before)
@@ -111,15 +151,22 @@ class Chooser {
 
   void Leave(size_t place, const Status& status) { leaving_.emplace(graph_->nodes[place].index, status.ToString()); }
 
-  // Whether there are such nodes.
+  // As the placement with a fallback shows. Whether there are such nodes.
   bool LeaveWhatOnlyTheCpuRuns(const Subset& subset) {
-    Result<std::shared_ptr<Partition>> partition = Partition::Build(frozen_, subset, *survey_);
-    if (!partition.ok()) return false;  // which Build finds again
-    Result<PlacementReport> placement = (*partition)->model().Placement();
+    if (!survey_) {
+      ConfigSources sources = sources_;
+      sources.settings.push_back("fallback=cpu");
+      Result<deputy::Context> made = deputy::Context::FromLayers(sources);
+      if (!made.ok()) return false;
+      survey_ = std::move(made).value();
+    }
+    Result<BuiltModel> built = BuildModel(*frozen_, subset, *survey_, InputDims(*frozen_, subset));
+    if (!built.ok()) return false;
+    Result<PlacementReport> placement = built->model.Placement();
     if (!placement.ok()) return false;
     const size_t before = leaving_.size();
     for (const NodeReport& node : placement->nodes) {
-      const int source = node.delegate == "cpu" ? SourceOf(**partition, node.name) : -1;
+      const int source = node.delegate == "cpu" ? SourceOf(*frozen_, subset, node.name) : -1;
       if (source < 0) continue;
       std::string reason = "no delegate runs its node '" + node.name + "', and the configuration has no fallback";
       for (const RefusalReport& refusal : node.refusals)
@@ -133,7 +180,8 @@ class Chooser {
   tflite_abi::Context* interpreter_;
   std::shared_ptr<SourceGraph> graph_;
   const deputy::Context& context_;
-  const deputy::Context* survey_;
+  const ConfigSources& sources_;
+  std::optional<deputy::Context> survey_;      // the same with `fallback: cpu`
   std::shared_ptr<const SourceGraph> frozen_;  // of this round: partitions keep places in it
   std::map<std::vector<int>, std::shared_ptr<Partition>> built_;
   std::map<int, std::string> leaving_;  // in this round, by index
@@ -144,43 +192,16 @@ class Chooser {
 Result<std::shared_ptr<Partition>> Partition::Build(std::shared_ptr<const SourceGraph> graph, Subset subset,
                                                     const deputy::Context& context) {
   std::shared_ptr<Partition> made(new Partition(std::move(graph), std::move(subset), context));
-  for (const int32_t input : made->subset_.inputs) made->input_dims_.push_back(made->graph_->tensors.at(input).shape);
-  DEPUTY_RETURN_IF_ERROR(made->Read(made->input_dims_));
+  DEPUTY_RETURN_IF_ERROR(made->Rebuild(InputDims(*made->graph_, made->subset_)));
   return made;
 }
 
 Status Partition::Rebuild(const std::vector<Dims>& inputs) {
-  DEPUTY_RETURN_IF_ERROR(Read(inputs));
+  DEPUTY_ASSIGN_OR_RETURN(BuiltModel built, BuildModel(*graph_, subset_, context_, inputs));
+  DEPUTY_ASSIGN_OR_RETURN(session_, built.model.CreateSession());
+  model_ = built.model;
   input_dims_ = inputs;
-  return {};
-}
-
-Status Partition::Read(const std::vector<Dims>& inputs) {
-  DEPUTY_ASSIGN_OR_RETURN(const WrittenModel written, WriteModel(*graph_, subset_));
-  BuildOptions options;
-  for (size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i] != graph_->tensors.at(subset_.inputs[i]).shape)
-      options.input_shapes.emplace_back(written.inputs[i], ShapeOf(subset_.inputs[i], inputs[i]));
-  deputy::Model model;
-  Status status = model.Build(written.bytes.data(), written.bytes.size(), ModelType::kTflite, context_, options);
-  if (!status.ok()) return Place(std::move(status), "the partition from node " + std::to_string(NodeIndices().front()));
-  if (model.inputs().size() != subset_.inputs.size() || model.outputs().size() != subset_.outputs.size())
-    return Status(StatusCode::kInternal,
-                  "the model has another number of inputs or outputs than the interpreter's nodes");
-  std::vector<Dims> outputs;
-  for (size_t i = 0; i < subset_.outputs.size(); ++i) {
-    const TensorInfo& info = model.outputs()[i];
-    const bool known =
-        info.ranked && std::all_of(info.shape.begin(), info.shape.end(), [](int64_t n) { return n >= 0; });
-    if (!known)
-      return Place(Status(StatusCode::kNotSupported, "has a shape that is known only after a run"), info.name);
-    Dims& dims = outputs.emplace_back();
-    for (const int64_t extent : info.shape) dims.push_back(static_cast<int32_t>(extent));
-    if (graph_->tensors.at(subset_.outputs[i]).type == tflite_abi::kComplex64) dims.pop_back();
-  }
-  DEPUTY_ASSIGN_OR_RETURN(session_, model.CreateSession());
-  model_ = model;
-  output_dims_ = std::move(outputs);
+  output_dims_ = std::move(built.outputs);
   return {};
 }
 
@@ -190,21 +211,15 @@ std::vector<int> Partition::NodeIndices() const {
   return indices;
 }
 
-Shape Partition::ShapeOf(int32_t tensor, const Dims& dims) const {
-  Shape shape(dims.begin(), dims.end());
-  if (graph_->tensors.at(tensor).type == tflite_abi::kComplex64) shape.push_back(2);
-  return shape;
-}
-
 Result<std::vector<std::shared_ptr<Partition>>> BuildPartitions(tflite_abi::Context* interpreter,
                                                                 const std::shared_ptr<SourceGraph>& graph,
                                                                 const deputy::Context& context,
-                                                                const deputy::Context* survey) {
-  return Chooser(interpreter, graph, context, survey).Run();
+                                                                const ConfigSources& sources) {
+  return Chooser(interpreter, graph, context, sources).Run();
 }
 
 // The importer names nodes "CONV_2D_3/Conv", with the number of the operator in the file.
-int SourceOf(const Partition& partition, const std::string& node_name) {
+int SourceOf(const SourceGraph& graph, const Subset& subset, const std::string& node_name) {
   const size_t end = node_name.find('/');
   if (end == std::string::npos) return -1;
   const size_t begin = node_name.rfind('_', end);
@@ -212,8 +227,7 @@ int SourceOf(const Partition& partition, const std::string& node_name) {
   size_t place = 0;
   const char *first = node_name.data() + begin + 1, *last = node_name.data() + end;
   if (std::from_chars(first, last, place).ptr != last || first == last) return -1;
-  const std::vector<size_t>& nodes = partition.subset().nodes;
-  return place < nodes.size() ? partition.graph().nodes[nodes[place]].index : -1;
+  return place < subset.nodes.size() ? graph.nodes[subset.nodes[place]].index : -1;
 }
 
 }  // namespace deputy::tflite_delegate

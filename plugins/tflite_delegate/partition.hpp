@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../tflite_abi/tflite_abi.hpp"
+#include "deputy/config.hpp"
 #include "deputy/context.hpp"
 #include "deputy/model.hpp"
 #include "model_writer.hpp"
@@ -32,13 +33,10 @@ class Partition {
   deputy::Session& session() { return session_; }
   const std::vector<Dims>& input_dims() const { return input_dims_; }
   const std::vector<Dims>& output_dims() const { return output_dims_; }
-  // The shape of a tensor with these extents in Deputy, where complex numbers have an axis of their own.
-  Shape ShapeOf(int32_t tensor, const Dims& dims) const;
 
  private:
   Partition(std::shared_ptr<const SourceGraph> graph, Subset subset, const deputy::Context& context)
       : graph_(std::move(graph)), subset_(std::move(subset)), context_(context) {}
-  Status Read(const std::vector<Dims>& inputs);
 
   std::shared_ptr<const SourceGraph> graph_;
   Subset subset_;
@@ -49,14 +47,14 @@ class Partition {
 };
 
 // The largest parts that can be built. Nodes that Deputy cannot read or place are moved to the graph's left ones with
-// their reasons. `survey` has the same delegates and `fallback: cpu`: with it, nodes that only the CPU would run are
-// left too; null: the CPU's kernels may run nodes. Fails only where the interpreter does.
+// their reasons, without a fallback also those that only the CPU would run. `sources` are those of the context. Fails
+// only where the interpreter does.
 Result<std::vector<std::shared_ptr<Partition>>> BuildPartitions(tflite_abi::Context* interpreter,
                                                                 const std::shared_ptr<SourceGraph>& graph,
                                                                 const deputy::Context& context,
-                                                                const deputy::Context* survey);
+                                                                const ConfigSources& sources);
 
-// The node of the interpreter from which a node of the partition's model was made; -1: none.
-int SourceOf(const Partition& partition, const std::string& node_name);
+// The node of the interpreter from which a node of the subset's model was made; -1: none.
+int SourceOf(const SourceGraph& graph, const Subset& subset, const std::string& node_name);
 
 }  // namespace deputy::tflite_delegate

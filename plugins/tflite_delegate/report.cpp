@@ -107,7 +107,8 @@ void Report::Update(PartitionRecord& record, Partition& partition) {
   const std::lock_guard lock(mutex_);
   record.placement = std::move(placement).value();
   record.sources.clear();
-  for (const NodeReport& node : record.placement.nodes) record.sources.push_back(SourceOf(partition, node.name));
+  for (const NodeReport& node : record.placement.nodes)
+    record.sources.push_back(SourceOf(partition.graph(), partition.subset(), node.name));
 }
 
 void Report::CountRuns(PartitionRecord& record, uint64_t runs, uint64_t failures, const std::string& last_failure) {

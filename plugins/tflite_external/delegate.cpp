@@ -96,30 +96,38 @@ class TfliteExternal final : public PartitionDelegate {
   // The whole graph is offered, then what was left, until nothing more is taken.
   void Look(const GraphView& graph) override {
     verdicts_.clear();
-    GuestGraph all;
+    GuestGraph guest;
     std::vector<NodeView> offered;
+    std::set<deputy_value_id> used;  // outside of the guest's graph
+    for (const ValueView& output : graph.Outputs()) used.insert(output.id());
     for (size_t i = 0; i < graph.node_count(); ++i) {
       const NodeView node = graph.NodeAt(i);
-      if (!node.offered() || node.has_regions()) continue;
-      Verdict verdict = AddNode(node, &all);
+      Verdict verdict = Verdict::No(Reason::kOther, "was not offered");
+      if (node.offered() && !node.has_regions()) verdict = AddNode(node, &guest);
       if (verdict.supported()) {
         verdict = Verdict::No(Reason::kOther, "the library's delegate does not take it");
         offered.push_back(node);
+      } else {
+        AddInputs(node, &used);
       }
       verdicts_[node.id()] = std::move(verdict);
     }
     while (!offered.empty()) {
-      const Result<std::set<deputy_node_id>> taken = Offer(offered);
+      const Result<std::set<deputy_node_id>> taken = Offer(std::move(guest), used);
       std::vector<NodeView> left;
       for (const NodeView& node : offered) {
         if (!taken.ok()) verdicts_[node.id()] = Verdict::No(Reason::kOther, taken.status().message());
-        if (taken.ok() && taken->count(node.id()) != 0)
-          verdicts_[node.id()] = Verdict::Yes();
-        else
+        if (!taken.ok() || taken->count(node.id()) == 0) {
           left.push_back(node);
+          continue;
+        }
+        verdicts_[node.id()] = Verdict::Yes();
+        AddInputs(node, &used);
       }
       if (left.size() == offered.size()) return;
       offered = std::move(left);
+      guest = GuestGraph();
+      for (const NodeView& node : offered) AddNode(node, &guest);
     }
   }
 
@@ -152,11 +160,15 @@ class TfliteExternal final : public PartitionDelegate {
     return {};
   }
 
-  // The nodes that the delegate takes.
-  Result<std::set<deputy_node_id>> Offer(const std::vector<NodeView>& nodes) {
-    GuestGraph graph;
-    for (const NodeView& node : nodes) AddNode(node, &graph);
-    std::vector<bool> is_read(graph.tensors.size(), false), is_made(graph.tensors.size(), false);
+  static void AddInputs(const NodeView& node, std::set<deputy_value_id>* values) {
+    for (size_t i = 0; i < node.input_count(); ++i)
+      if (const ValueView value = node.input(i); value.exists()) values->insert(value.id());
+  }
+
+  // The nodes that the delegate takes. `used`: values that are needed outside of the graph.
+  Result<std::set<deputy_node_id>> Offer(GuestGraph graph, const std::set<deputy_value_id>& used) {
+    std::vector<bool> is_read(graph.tensors.size(), false), is_made = is_read, is_used = is_read;
+    for (const auto& [value, tensor] : graph.tensor_of) is_used[static_cast<size_t>(tensor)] = used.count(value) != 0;
     for (const GuestNode& node : graph.nodes) {
       for (const int32_t input : node.inputs) is_read[static_cast<size_t>(input)] = true;
       for (const int32_t output : node.outputs) is_made[static_cast<size_t>(output)] = true;
@@ -164,7 +176,7 @@ class TfliteExternal final : public PartitionDelegate {
     for (size_t i = 0; i < graph.tensors.size(); ++i) {
       if (is_read[i] && !is_made[i] && graph.tensors[i].constant == nullptr)
         graph.inputs.push_back(static_cast<int32_t>(i));
-      if (is_made[i] && !is_read[i]) graph.outputs.push_back(static_cast<int32_t>(i));
+      if (is_made[i] && (!is_read[i] || is_used[i])) graph.outputs.push_back(static_cast<int32_t>(i));
     }
     FuseQuantization(&graph);
     Interpreter interpreter(std::move(graph));

@@ -88,6 +88,11 @@ Outcome Blobs::CompatibilityInto(Instance& instance, size_t capacity, uint64_t* 
   return outcome;
 }
 
+bool Blobs::AreLeftOut(Instance& instance) {
+  uint64_t size = 0;
+  return CompatibilityInto(instance, kMostText + 1, &size).code == DEPUTY_NOT_SUPPORTED;
+}
+
 std::string Blobs::Compatibility(Instance& instance) {
   char buffer[kMostText + 1] = {};
   uint64_t size = 0;

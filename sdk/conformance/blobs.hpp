@@ -57,6 +57,8 @@ class Blobs {
   bool compiles_without_device() const { return has() && (table_->flags & DEPUTY_BLOB_COMPILE_ONLY) != 0; }
   bool checks() const { return has() && table_->check != nullptr; }
 
+  // Whether the instance serializes nothing.
+  bool AreLeftOut(Instance& instance);
   // "" and a fault when it is none.
   std::string Compatibility(Instance& instance);
   // With a buffer of so many bytes, behind which nothing may be written.

@@ -33,5 +33,17 @@ TEST(ConfiguredContext, TheNameOfAShippedConfigurationIsNoPathAndTheErrorSaysHow
   EXPECT_EQ(Context::FromYaml("no-such").status().ToString().find("FromLayers"), std::string::npos);
 }
 
+TEST(ConfiguredContext, FallbackAndMeasuredPlacementsAreThoseOfTheConfiguration) {
+  const Result<Context> plain = Context::FromYamlText("t.yaml", "version: 1\n", {"placement.policy=priority"});
+  ASSERT_TRUE(plain.ok()) << plain.status().ToString();
+  EXPECT_TRUE(plain->HasFallback());
+  EXPECT_FALSE(plain->MeasuresPlacements());
+  const Result<Context> other =
+      Context::FromYamlText("t.yaml", "version: 1\nfallback: none\nplacement: {policy: measured}\n");
+  ASSERT_TRUE(other.ok()) << other.status().ToString();
+  EXPECT_FALSE(other->HasFallback());
+  EXPECT_TRUE(other->MeasuresPlacements());
+}
+
 }  // namespace
 }  // namespace deputy

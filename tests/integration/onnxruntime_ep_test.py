@@ -32,6 +32,13 @@ class Devices(Host):
         self.assertEqual(devices[1].ep_metadata["delegate_id"], "sim_npu")
         self.assertEqual(devices[0].device.type, ort.OrtHardwareDeviceType.CPU)
 
+    def test_NineDelegatesHaveDevicesAsFarAsThereIsRoom(self):
+        ort.unregister_execution_provider_library("deputy")
+        os.environ["DEPUTY_CONFIG"] = self.config("".join(f"  - {{name: npu{i}, delegate: sim_npu}}\n" for i in range(9)))
+        ort.register_execution_provider_library("deputy", arguments.library)
+        self.assertEqual([device.ep_metadata.get("delegate") for device in ort.get_ep_devices() if device.ep_name == NAME],
+                         [None, *(f"npu{i}" for i in range(7))])
+
     def test_AnUnknownOptionIsRefusedWithTheNearest(self):
         with self.assertRaisesRegex(Exception, "no option 'reprt'; did you mean 'report'"):
             self.session(model([helper.make_node("Relu", ["x"], ["y"])], [tensor("x", [4])], [tensor("y", [4])]),

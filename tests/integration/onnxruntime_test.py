@@ -8,14 +8,13 @@ import importlib.util
 import json
 import os
 import re
-import struct
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 import onnx_bytes as onnx
+from scratch import ScratchCase, run_program
 
 ARGS = None
 SHAPE = (1, 4, 8, 8)
@@ -29,37 +28,37 @@ def runtime():
     return found[0] if found else None
 
 
-class WithDeputy(unittest.TestCase):
+def variables_of(script):
+    """The environment after a shell has read the script."""
+    said = subprocess.run(["sh", "-c", f". {script} && env -0"], capture_output=True, text=True, check=True).stdout
+    return dict(line.split("=", 1) for line in said.split("\0") if "=" in line)
+
+
+class WithDeputy(ScratchCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name)
+        super().setUp()
         # Relu -> Conv (2-D) -> Sigmoid -> Mul
         weights = [((i * 29) % 53 - 26) / 60 for i in range(4 * 4 * 9)]
-        self.model = self.scratch / "m.onnx"
-        self.model.write_bytes(onnx.model(
+        self.model = self.file("m.onnx", onnx.model(
             [onnx.node("Relu", ["x"], ["a"], "first"),
              onnx.node("Conv", ["a", "w"], ["b"], "conv", kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
              onnx.node("Sigmoid", ["b"], ["c"], "gate"), onnx.node("Mul", ["b", "c"], ["y"], "product")],
             [onnx.value_info("x", SHAPE)], [onnx.value_info("y", SHAPE)],
             initializers=[onnx.tensor(weights, (4, 4, 3, 3), "w")]))  # fmt: skip
-        (self.scratch / "x.npy").write_bytes(onnx.npy(VALUES, SHAPE))
+        self.file("x.npy", onnx.npy(VALUES, SHAPE))
         done = self.deputy("run", self.model, "--config", "cpu-only", "--input", f"x={self.scratch}/x.npy", "--output-dir",
                            self.scratch)  # fmt: skip
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def environment(self):
-        return {**os.environ, "XDG_CACHE_HOME": str(self.scratch / "cache")}
+        return {"XDG_CACHE_HOME": str(self.scratch / "cache")}
 
     def deputy(self, *arguments):
-        return subprocess.run([ARGS.deputy, *map(str, arguments)], capture_output=True, text=True, timeout=300,
-                              env=self.environment())  # fmt: skip
+        return run_program(ARGS.deputy, *arguments, env=self.environment())
 
     def config(self, options, more=""):
-        path = self.scratch / "c.yaml"
-        path.write_text(f"version: 1\nplugins: {{readable: [{os.path.dirname(runtime())}, {ARGS.fixtures}]}}\ndelegates:\n  - name: guest\n    delegate: onnxruntime\n    min_nodes: 1\n{more}"
-                        f"    options: {json.dumps(options)}\n")  # fmt: skip
-        return path
+        return self.file("c.yaml", f"version: 1\nplugins: {{readable: [{os.path.dirname(runtime())}, {ARGS.fixtures}]}}\ndelegates:\n  - name: guest\n    delegate: onnxruntime\n    min_nodes: 1\n{more}"
+                         f"    options: {json.dumps(options)}\n")  # fmt: skip
 
     def placed(self, options, more="", tolerance=("--rtol", "1e-4")):
         """How many nodes the delegate ran, in a run whose results are the CPU's, and what was said."""
@@ -102,8 +101,8 @@ class OwnProvider(WithDeputy):
         self.refused({"runtime": runtime(), "provider": "NoSuchProvider"}, "'NoSuchProvider', but for 'CPUExecutionProvider'")
 
     def test_ADeviceThatIsNotThereIsRefusedWithThoseThatAre(self):
-        self.refused({"runtime": runtime(), "device": "npu"}, "no device is 'npu'; there are: cpu")
-        self.refused({"runtime": runtime(), "device": "7"}, "and no device 7")
+        for device in ("npu", "7"):
+            self.refused({"runtime": runtime(), "device": device}, f"no device is '{device}'; there are: 0: cpu")
 
     def test_OptionsOfAnotherProviderAreRefused(self):
         self.refused({"runtime": runtime(), "qnn": {"soc_model": 57}}, "options of 'qnn' are for QNNExecutionProvider")
@@ -201,9 +200,7 @@ class Guests(WithDeputy):
     """Providers of other vendors, unmodified."""
 
     def setUp(self):
-        script = Path(ARGS.guests) / "env.sh"
-        named = subprocess.run(["sh", "-c", f". {script} && env -0"], capture_output=True, text=True, check=True).stdout
-        self.variables = dict(line.split("=", 1) for line in named.split("\0") if "=" in line)
+        self.variables = variables_of(Path(ARGS.guests) / "env.sh")
         super().setUp()
 
     def environment(self):

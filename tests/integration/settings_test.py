@@ -134,6 +134,11 @@ class Effects(Settings):
     def test_ReadableFoldersAreThoseOfASandboxBesideItsOwn(self):
         self.assertEqual([self.reads_secret(n) for n in ("[]", "['{}']")], [False, True])
 
+    def test_AReadableFolderThatDoesNotExistIsNamed(self):
+        config = self.config("", head="version: 1\nplugins: {paths: [.], readable: [/usr, absent]}\n")
+        (line,) = [text for text in self.deputy("plugins", "--config", config).stderr.splitlines() if "not exist" in text]
+        self.assertRegex(line, r":2:\d+: the folder /.*/absent does not exist$")
+
     @shows("plugins.trust_keys")
     def test_TrustKeysRequireASignatureOfTheLock(self):
         folder, entry = self.fixture("writes_inputs"), "delegates: [{name: writes_inputs}]\n"

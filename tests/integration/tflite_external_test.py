@@ -6,12 +6,16 @@ tflite_external: the same answers. Exits 77, with the reason, where LiteRT or th
 """
 
 import argparse
+import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import unittest
 from pathlib import Path
+
+import onnx_bytes as onnx
 
 try:
     import numpy as np
@@ -160,6 +164,65 @@ class SameAnswers(ExternalTest):
                                       capture_output=True, text=True, timeout=300)
                 self.assertIn("1 passed, 0 failed", done.stdout, done.stdout + done.stderr)
                 self.assertRegex(done.stdout, r"vendor [1-9]\d*/\d+ nodes")
+
+
+class Quantized(ExternalTest):
+    """ONNX models that no file of TensorFlow Lite can be, on a vendor in this process without verification."""
+
+    INT8, INT32 = 3, 6
+
+    def scales(self, name, values, dtype=INT8):
+        """Constants NAME_scale and NAME_zero, for one index of an axis each or, if there is one, for the tensor."""
+        dims, zeros = [len(values)] if len(values) > 1 else [], bytes(len(values) * (4 if dtype == self.INT32 else 1))
+        return [onnx.tensor(values, dims, f"{name}_scale"), onnx.integer_tensor(dtype, zeros, dims, f"{name}_zero")]
+
+    @staticmethod
+    def convert(op_type, source, target, scales, **attributes):
+        return onnx.node(op_type, [source, f"{scales}_scale", f"{scales}_zero"], [target], target, **attributes)
+
+    def deputy(self, *arguments):
+        done = subprocess.run([ARGS.deputy, *map(str, arguments)], capture_output=True, text=True, timeout=100)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def owners(self, content, options):
+        """The delegates of the nodes by name; the results are those of the CPU."""
+        model, config = self.scratch / "model.onnx", self.vendor(options, ", isolation: none, verify: never")
+        model.write_bytes(content)
+        for folder, chosen in (("ours", config), ("cpu", "cpu-only")):
+            self.deputy("run", model, "--config", chosen, "--seed", 3, "--output-dir", self.scratch / folder)
+        for path in (self.scratch / "cpu").iterdir():
+            np.testing.assert_array_equal(np.load(self.scratch / "ours" / path.name), np.load(path))
+        report = json.loads(self.deputy("partition", model, "--json", "--config", config))
+        return {node["name"]: node["delegate"] for node in report["nodes"]}
+
+    def test_ScalesOfInputChannelsMakeFloatsOfWeights(self):
+        """The guest has those of output channels only. A delegate without operators on integers shows the form."""
+        for axis, owner in ((0, "cpu"), (1, "vendor")):
+            with self.subTest(axis=axis):
+                nodes = [self.convert("QuantizeLinear", "x", "q", "x"), self.convert("DequantizeLinear", "q", "d", "x"),
+                         self.convert("DequantizeLinear", "weights", "w", "w", axis=axis),
+                         self.convert("DequantizeLinear", "bias", "b", "b", axis=0),
+                         onnx.node("Conv", ["d", "w", "b"], ["c"], "c"), self.convert("QuantizeLinear", "c", "y", "y")]
+                constants = [onnx.integer_tensor(self.INT8, struct.pack("4b", 1, 2, -3, 4), [2, 2, 1, 1], "weights"),
+                             onnx.integer_tensor(self.INT32, struct.pack("<2i", 5, -6), [2], "bias"),
+                             *self.scales("x", [0.5]), *self.scales("w", [0.5, 0.125]),
+                             *self.scales("b", [0.25, 0.0625], self.INT32), *self.scales("y", [0.125])]  # fmt: skip
+                content = onnx.model(nodes, [onnx.value_info("x", [1, 2, 3, 3])],
+                                     [onnx.value_info("y", [1, 2, 3, 3], self.INT8)], (), constants)  # fmt: skip
+                self.assertEqual(self.owners(content, "floats=1")["c"], owner)
+
+    def test_FloatsThatOthersReadAreNotFusedAway(self):
+        """A delegate without DEQUANTIZE takes the sum of integers where it is fused, and floats otherwise."""
+        nodes = [self.convert("QuantizeLinear", "x", "q", "x"), self.convert("DequantizeLinear", "q", "d", "x"),
+                 onnx.node("Add", ["d", "d"], ["sum"], "sum"), self.convert("QuantizeLinear", "sum", "y", "x")]
+        floats, y = (lambda name: onnx.value_info(name, [2, 3])), onnx.value_info("y", [2, 3], self.INT8)
+        for case, more, outputs, owner in (("fused", [], [y], "vendor"), ("a result", [], [y, floats("sum")], "cpu"),
+                                           ("read", [onnx.node("Sign", ["sum"], ["s"], "s")], [y, floats("s")], "cpu")):
+            with self.subTest(case=case):
+                content = onnx.model(nodes + more, [floats("x")], outputs, (), self.scales("x", [0.25]))
+                owners = self.owners(content, "refuse=6")
+                self.assertEqual([owners[name] for name in ("d", "sum", "y")], [owner, "vendor", "vendor"])
 
 
 class Parts(ExternalTest):

@@ -92,6 +92,7 @@ class TestDelegate final : public Delegate,
   }
   Result<std::shared_ptr<const Executable>> Compile(const GraphView&, const PartitionSpec&) override {
     ++compiles;
+    compiling();
     if (!compile_status.ok()) return compile_status;
     return std::shared_ptr<const Executable>(std::make_shared<Made>(*this));
   }
@@ -102,7 +103,10 @@ class TestDelegate final : public Delegate,
     options_set.push_back(name + "=" + text);
     return {};
   }
-  Result<BlobMaker> blob_maker() override { return maker; }
+  Result<BlobMaker> blob_maker() override {
+    if (!has_blobs) return Status(StatusCode::kNotSupported, maker.compatibility);
+    return maker;
+  }
   Status CheckBlob(const std::string& compatibility) override {
     if (compatibility == maker.compatibility) return {};
     return Status(StatusCode::kIncompatible, "made for '" + compatibility + "'");
@@ -134,8 +138,10 @@ class TestDelegate final : public Delegate,
   uint32_t newest = UINT32_MAX;  // definition of any operator
   bool dynamic_shapes = false, keeps = false, overlap = false, shared_memory = false;
   BlobMaker maker;
+  bool has_blobs = true;
   std::vector<uint8_t> bytes = {1, 2, 3, 4, 5};
   Status compile_status;
+  std::function<void()> compiling = [] {};
   std::function<Result<ResizeOutcome>()> resize = [] { return ResizeOutcome::kDone; };
   int queries = 0, compiles = 0, runs = 0, restores = 0, resizes = 0;
   std::vector<int64_t> resized_to;  // first input

@@ -233,7 +233,9 @@ void CheckRuntimes(const PluginListing& plugins, HealthChecks& checks) {
   for (const PluginReport& plugin : plugins.plugins)
     for (const OpenedLibrary& library : plugin.opens)
       AddOk(checks, "runtime " + library.name,
-            library.path.empty() ? "not found: " + plugin.id + " needs it, or its path in an option" : library.path);
+            library.path.empty() ? "not in LD_LIBRARY_PATH or the system's folders, where " + plugin.id +
+                                       " looks for it unless an option has its path"
+                                 : library.path);
 }
 
 void CheckEnvironment(const PluginListing& plugins, const std::string& ignored, HealthChecks& checks) {

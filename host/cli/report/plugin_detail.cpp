@@ -160,7 +160,8 @@ std::string LockText(const PluginReport& plugin) {
 std::string OpenedText(const PluginReport& plugin) {
   std::vector<std::string> opened;
   for (const OpenedLibrary& library : plugin.opens)
-    opened.push_back(library.name + (library.path.empty() ? " (not found)" : " (" + library.path + ")"));
+    opened.push_back(library.name + " (" +
+                     (library.path.empty() ? "not in LD_LIBRARY_PATH or the system's folders" : library.path) + ")");
   return Joined(opened);
 }
 

@@ -52,7 +52,8 @@ struct PluginQuery {
   bool probe_all = false;
 };
 
-// Another vendor's library that a plugin opens, and where the dynamic linker finds it; empty: nowhere.
+// Another vendor's library that a plugin opens, and where it is in LD_LIBRARY_PATH or the system's folders; empty:
+// nowhere there.
 struct OpenedLibrary {
   std::string name, path;
 };

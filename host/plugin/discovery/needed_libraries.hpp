@@ -18,7 +18,8 @@ struct LibraryFolders {
 };
 LibraryFolders FoldersOfThisProcess();
 
-// The file that the dynamic linker would take for this name; empty: none. [any-thread]
+// The first file of this name in LD_LIBRARY_PATH, else in the process's own folders; empty: none. The dynamic linker
+// also looks in its cache and in what the caller of dlopen names (DT_RPATH, DT_RUNPATH). [any-thread]
 std::filesystem::path PathOfLibrary(const std::string& name, const LibraryFolders& folders);
 
 // How users other than root and this one (judged_file.hpp) could bring code of theirs into a process that loads the

@@ -4,7 +4,6 @@
 #include <link.h>
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <mutex>
 #include <set>
@@ -168,15 +167,6 @@ Status* ReleaseFactory(EpFactory* factory) {
 
 namespace forwarding {
 
-// "libonnxruntime_providers_x.so" and "libonnxruntime_x.so" are "x".
-std::string NameOf(const std::string& library) {
-  std::string name = library.substr(library.rfind('/') + 1);
-  name = name.substr(0, name.find(".so"));
-  for (const char* prefix : {"lib", "onnxruntime_", "providers_"})
-    if (name.rfind(prefix, 0) == 0) name.erase(0, std::string(prefix).size());
-  return name;
-}
-
 std::vector<std::string> ProvidersOf(const std::string& library) {
   Forwarded& forwarded = TheForwarded();
   const std::lock_guard<std::mutex> lock(forwarded.mutex);
@@ -222,7 +212,7 @@ sdk::Result<std::string> Prepare(const Runtime& runtime, const std::string& libr
   }
   // The forwarder lies beside this plugin.
   Dl_info self{};
-  if (dladdr(reinterpret_cast<const void*>(&NameOf), &self) == 0 || self.dli_fname == nullptr)
+  if (dladdr(reinterpret_cast<const void*>(&Prepare), &self) == 0 || self.dli_fname == nullptr)
     return sdk::Status(sdk::Code::kInternal, "the plugin cannot find its own file");
   const std::string own = self.dli_fname;
   const std::string path = own.substr(0, own.rfind('/') + 1) + "libdeputy_ort_forwarder.so.1";
@@ -248,8 +238,6 @@ Question::Question(const Runtime& runtime, const std::vector<std::string>& nodes
 }
 
 Question::~Question() { current_question = outer_; }
-
-Question* Question::Current() { return current_question; }
 
 void Question::Watch(Ep* ep) {
   if (ep->GetCapability == nullptr) return;

@@ -11,9 +11,6 @@
 
 namespace ort::forwarding {
 
-// A name for the library of an EP, from that of its file: some EPs take the name that they are registered with for
-// their own.
-std::string NameOf(const std::string& library);
 // Opens the EP's library; the file to register with ONNX Runtime in its place, as `name`.
 sdk::Result<std::string> Prepare(const Runtime& runtime, const std::string& library, const std::string& name);
 // The EPs of a library that was registered.
@@ -40,11 +37,9 @@ class Question {
 
   // Whether the EP was asked: else the session failed before.
   bool was_asked() const { return was_asked_; }
-  bool takes_whole() const { return takes_whole_; }
   const std::vector<Answer>& answers() const { return answers_; }
 
   // For the forwarding functions.
-  static Question* Current();
   void Watch(Ep* ep);
   Status* Capability(Ep* ep, const Graph* graph, EpGraphSupportInfo* info);
   bool is_listening() const { return is_listening_; }

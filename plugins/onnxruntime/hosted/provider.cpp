@@ -1,9 +1,6 @@
 // An execution provider through ONNX Runtime's own library.
 #include "../provider.hpp"
 
-#include <algorithm>
-#include <cctype>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -27,12 +24,6 @@ enum CompileSlot : size_t {
   kEmbedContext = 7,
   kCompileModel = 8
 };
-
-// Sessions of all providers are made one after the other, and those of some are run so.
-std::mutex& OneAtATime() {
-  static std::mutex mutex;
-  return mutex;
-}
 
 class HostedProvider final : public Provider, public std::enable_shared_from_this<HostedProvider> {
  public:
@@ -83,11 +74,7 @@ class HostedProvider final : public Provider, public std::enable_shared_from_thi
     sdk::Result<Owned<Session>> session = MakeSession(model.bytes, kEnableAll, log);
     // Rewriting may have brought nodes that the EP does not take.
     if (!session.ok() && !IsBuiltIn()) session = MakeSession(model.bytes, kDisableAll, log);
-    if (!session.ok()) {
-      std::string text = session.status().message();
-      if (!log.last().empty() && text.find(log.last()) == std::string::npos) text += " (" + log.last() + ")";
-      return sdk::Status(sdk::Code::kNotSupported, text);
-    }
+    if (!session.ok()) return sdk::Status(sdk::Code::kNotSupported, WithReason(session.status().message(), log.last()));
     compiled.session = std::move(session).value();
     return Finish(partition, std::move(model), std::move(compiled));
   }
@@ -179,7 +166,7 @@ class HostedProvider final : public Provider, public std::enable_shared_from_thi
     if (settings_.is_serial && !IsBuiltIn()) compiled.serial = &OneAtATime();
     DEPUTY_SDK_ASSIGN_OR_RETURN(compiled.inputs, TensorsOf(partition.inputs(), model.inputs));
     DEPUTY_SDK_ASSIGN_OR_RETURN(compiled.outputs, TensorsOf(partition.outputs(), model.outputs));
-    if (settings_.keeps_context && !model.bytes.empty())
+    if (settings_.keeps_context)
       compiled.context_model = [this, bytes = std::move(model.bytes)] { return ContextModel(bytes); };
     return MakeExecutable(std::move(compiled));
   }
@@ -221,30 +208,6 @@ class HostedProvider final : public Provider, public std::enable_shared_from_thi
   std::optional<Kept> kept_;
 };
 
-// "npu", or an index.
-sdk::Result<const EpDevice*> Choose(const Runtime& runtime, const std::vector<const EpDevice*>& devices,
-                                    const std::string& wanted) {
-  if (wanted.empty()) return devices.front();
-  if (std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return std::isdigit(c) != 0; })) {
-    const size_t index = wanted.size() > 4 ? devices.size() : std::stoul(wanted);
-    if (index < devices.size()) return devices[index];
-    return sdk::Status(sdk::Code::kUnavailable, "option 'device': there are " + std::to_string(devices.size()) +
-                                                    " devices, counted from 0, and no device " + wanted);
-  }
-  const Functions& functions = runtime.functions();
-  const std::map<std::string, HardwareDeviceType> kinds{{"cpu", kCpu}, {"gpu", kGpu}, {"npu", kNpu}};
-  std::string there;
-  for (const EpDevice* device : devices) {
-    const HardwareDeviceType kind = functions.HardwareDevice_Type(functions.EpDevice_Device(device));
-    for (const auto& [name, number] : kinds) {
-      if (number != kind) continue;
-      if (name == wanted) return device;
-      there += (there.empty() ? "" : ", ") + name;
-    }
-  }
-  return sdk::Status(sdk::Code::kUnavailable, "option 'device': no device is '" + wanted + "'; there are: " + there);
-}
-
 }  // namespace
 
 sdk::Result<std::shared_ptr<Provider>> OpenHosted(const sdk::Host& host, const ProviderSettings& settings) {
@@ -252,8 +215,12 @@ sdk::Result<std::shared_ptr<Provider>> OpenHosted(const sdk::Host& host, const P
   const LogScope log(host);
   DEPUTY_SDK_ASSIGN_OR_RETURN(const std::vector<const EpDevice*> devices,
                               runtime->DevicesOf(settings.library, settings.name));
-  DEPUTY_SDK_ASSIGN_OR_RETURN(const EpDevice* device, Choose(*runtime, devices, settings.device));
-  return std::shared_ptr<Provider>(std::make_shared<HostedProvider>(host, settings, *runtime, device));
+  const Functions& functions = runtime->functions();
+  std::vector<HardwareDeviceType> types;
+  for (const EpDevice* device : devices)
+    types.push_back(functions.HardwareDevice_Type(functions.EpDevice_Device(device)));
+  DEPUTY_SDK_ASSIGN_OR_RETURN(const size_t chosen, ChooseDevice(types, settings.device));
+  return std::shared_ptr<Provider>(std::make_shared<HostedProvider>(host, settings, *runtime, devices[chosen]));
 }
 
 }  // namespace ort

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "forwarding.hpp"
 
@@ -94,7 +93,7 @@ sdk::Result<std::vector<const EpDevice*>> Runtime::DevicesOf(const std::string& 
   std::vector<const EpDevice*> devices;
   if (!library.empty()) {
     if (std::find(registered_.begin(), registered_.end(), library) == registered_.end()) {
-      const std::string registered_as = name.empty() ? forwarding::NameOf(library) : name;
+      const std::string registered_as = name.empty() ? RegisteredName(library) : name;
       DEPUTY_SDK_ASSIGN_OR_RETURN(const std::string forwarder, forwarding::Prepare(*this, library, registered_as));
       DEPUTY_SDK_RETURN_IF_ERROR(
           Take(functions_.RegisterExecutionProviderLibrary(env_, registered_as.c_str(), forwarder.c_str()),

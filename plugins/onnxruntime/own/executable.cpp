@@ -35,7 +35,7 @@ class OwnContext final : public sdk::ExecutionContext {
       DEPUTY_SDK_RETURN_IF_ERROR(Set(run.output(compiled_->outputs[i].position), outputs_[i]));
     std::fill(kernel_.is_given.begin(), kernel_.is_given.end(), char{0});
     kernel_.failure.clear();
-    sdk::Status status = compiled_->Compute(kernel_);
+    sdk::Status status = compiled_->Compute(kernel_, run.power_level());
     kernel_.scratch.clear();
     return status;
   }
@@ -65,6 +65,22 @@ class OwnContext final : public sdk::ExecutionContext {
 
 }  // namespace
 
+CompiledGraph::CompiledGraph(std::shared_ptr<void> keep, std::shared_ptr<const Model> model,
+                             std::shared_ptr<Instance> instance, NodeComputeInfo* info, const sdk::Host& host,
+                             const Logger& logger, std::string provider, const ProviderSettings& settings)
+    : keep_(std::move(keep)),
+      model_(std::move(model)),
+      instance_(std::move(instance)),
+      info_(info),
+      host_(host),
+      logger_(logger),
+      provider_(std::move(provider)),
+      mutex_(settings.is_serial ? OneAtATime() : own_mutex_) {
+  if (!settings.power_entry.empty())
+    for (size_t i = 0; i < std::size(kClockModes); ++i)
+      run_options_[i + 1].entries.Add(settings.power_entry, kClockModes[i]);
+}
+
 CompiledGraph::~CompiledGraph() {
   try {
     if (has_state_ && info_->ReleaseState != nullptr) info_->ReleaseState(info_, state_);
@@ -81,25 +97,26 @@ sdk::Status CompiledGraph::CreateState(std::string fused_name) {
   return {};
 }
 
-sdk::Status CompiledGraph::Compute(KernelContext& context) {
+sdk::Status CompiledGraph::Compute(KernelContext& context, size_t power_level) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  sdk::Status status = Run(context, run_options_[power_level < run_options_.size() ? power_level : 0]);
+  return status.ok() ? status : sdk::Status(status.code(), provider_ + ": " + status.message());
+}
+
+sdk::Status CompiledGraph::Run(KernelContext& context, const RunOptions& options) {
   Ep* ep = instance_->ep();
   if (ep->OnRunStart != nullptr)
-    DEPUTY_SDK_RETURN_IF_ERROR(
-        Ask(sdk::Code::kInternal, provider_ + ": OnRunStart", [&] { return ep->OnRunStart(ep, &run_options_); }));
-  sdk::Status status =
-      Ask(sdk::Code::kInternal, provider_ + ": Compute", [&] { return info_->Compute(info_, state_, &context); });
+    DEPUTY_SDK_RETURN_IF_ERROR(Ask(sdk::Code::kInternal, "OnRunStart", [&] { return ep->OnRunStart(ep, &options); }));
+  sdk::Status status = Ask(sdk::Code::kInternal, "Compute", [&] { return info_->Compute(info_, state_, &context); });
   if (ep->OnRunEnd != nullptr) {
-    const sdk::Status ended =
-        Ask(sdk::Code::kInternal, provider_ + ": OnRunEnd", [&] { return ep->OnRunEnd(ep, &run_options_, true); });
+    const sdk::Status ended = Ask(sdk::Code::kInternal, "OnRunEnd", [&] { return ep->OnRunEnd(ep, &options, true); });
     if (status.ok()) status = ended;
   }
   if (!status.ok()) return status;
-  if (!context.failure.empty()) return sdk::Status(sdk::Code::kInternal, provider_ + ": " + context.failure);
+  if (!context.failure.empty()) return sdk::Status(sdk::Code::kInternal, context.failure);
   for (size_t i = 0; i < outputs.size(); ++i)
     if (context.is_given[i] == 0)
-      return sdk::Status(sdk::Code::kInternal,
-                         provider_ + ": Compute has not written the output '" + outputs[i].value->name + "'");
+      return sdk::Status(sdk::Code::kInternal, "Compute has not written the output '" + outputs[i].value->name + "'");
   return {};
 }
 

@@ -1,11 +1,14 @@
 // A compiled partition and its runs.
 #pragma once
 
+#include <array>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "deputy/sdk/executable.hpp"
+#include "known_providers.hpp"
 #include "own/instance.hpp"
 #include "own/kernel.hpp"
 
@@ -23,26 +26,23 @@ class CompiledGraph {
 
   // `keep`: all that must outlive this.
   CompiledGraph(std::shared_ptr<void> keep, std::shared_ptr<const Model> model, std::shared_ptr<Instance> instance,
-                NodeComputeInfo* info, const sdk::Host& host, const Logger& logger, std::string provider)
-      : keep_(std::move(keep)),
-        model_(std::move(model)),
-        instance_(std::move(instance)),
-        info_(info),
-        host_(host),
-        logger_(logger),
-        provider_(std::move(provider)) {}
+                NodeComputeInfo* info, const sdk::Host& host, const Logger& logger, std::string provider,
+                const ProviderSettings& settings);
   CompiledGraph(const CompiledGraph&) = delete;
   CompiledGraph& operator=(const CompiledGraph&) = delete;
   ~CompiledGraph();
 
   sdk::Status CreateState(std::string fused_name);
-  sdk::Status Compute(KernelContext& context);
+  // `power_level`: of the run; 0: none.
+  sdk::Status Compute(KernelContext& context, size_t power_level);
 
   std::vector<Operand> inputs, outputs;
   const sdk::Host& host() const { return host_; }
   const Logger& logger() const { return logger_; }
 
  private:
+  sdk::Status Run(KernelContext& context, const RunOptions& options);
+
   std::shared_ptr<void> keep_;
   std::shared_ptr<const Model> model_;
   std::shared_ptr<Instance> instance_;
@@ -53,8 +53,9 @@ class CompiledGraph {
   NodeComputeContext context_;
   bool has_state_ = false;
   void* state_ = nullptr;
-  RunOptions run_options_;
-  std::mutex mutex_;
+  std::array<RunOptions, std::size(kClockModes) + 1> run_options_;  // by the power level of the run
+  std::mutex own_mutex_;
+  std::mutex& mutex_;  // the process's, where the EP's sessions do not run at once
 };
 
 class OwnExecutable final : public sdk::Executable {

@@ -66,27 +66,14 @@ OpAttr AttributeOf(const schema::Attribute& attribute) {
 
 }  // namespace
 
-Model::Model(const sdk::PartitionView& partition, const std::function<bool(const sdk::NodeView&)>& is_included)
-    : graph_(&partition.graph()), name_(partition.name()) {
+Model::Model(const sdk::PartitionView& partition) : graph_(&partition.graph()), name_(partition.name()) {
   if (name_.empty()) name_ = "partition";
   // Before all others, so that the names of inputs and outputs are the host's where they are unique.
   for (const sdk::ValueView& input : partition.inputs()) Add(input);
   for (const sdk::ValueView& output : partition.outputs())
     if (const size_t number = Add(output); number != kNone) values_[number].is_read_outside = true;
   std::vector<ModelNode> nodes;
-  std::vector<const sdk::NodeView*> others;
-  for (const sdk::NodeView& node : partition.nodes()) {
-    if (is_included(node))
-      nodes.push_back(NodeOf(node));
-    else
-      others.push_back(&node);
-  }
-  for (const sdk::NodeView* node : others)
-    for (size_t i = 0; i < node->input_count(); ++i) {
-      const sdk::ValueView input = node->input(i);
-      const auto found = input.exists() ? numbers_.find(input.id()) : numbers_.end();
-      if (found != numbers_.end()) values_[found->second].is_read_outside = true;
-    }
+  for (const sdk::NodeView& node : partition.nodes()) nodes.push_back(NodeOf(node));
   SetNodes(std::move(nodes));
 }
 
@@ -134,20 +121,12 @@ ModelNode Model::NodeOf(const sdk::NodeView& node) {
 
 void Model::SetNodes(std::vector<ModelNode> nodes) {
   nodes_ = std::move(nodes);
-  for (ModelValue& value : values_) {
-    value.producer = kNone;
-    value.consumers.clear();
-  }
+  for (ModelValue& value : values_) value.consumers.clear();
   operator_sets_.clear();
   for (size_t number = 0; number < nodes_.size(); ++number) {
     const ModelNode& node = nodes_[number];
     for (size_t i = 0; i < node.inputs.size(); ++i)
       if (node.inputs[i] != kNone) values_[node.inputs[i]].consumers.emplace_back(number, i);
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i] == kNone) continue;
-      values_[node.outputs[i]].producer = number;
-      values_[node.outputs[i]].producer_output = i;
-    }
     const auto found = std::find_if(operator_sets_.begin(), operator_sets_.end(),
                                     [&](const auto& set) { return set.first == node.domain; });
     if (found == operator_sets_.end())

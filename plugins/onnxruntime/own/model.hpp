@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -42,9 +41,8 @@ struct ModelValue {
   std::string name;  // unique, never empty
   TypeInfo type;
   deputy_value_id id = DEPUTY_NO_VALUE;
-  size_t producer = kNone, producer_output = 0;           // a node; kNone: an input or a constant
   std::vector<std::pair<size_t, size_t>> consumers = {};  // nodes and their inputs
-  bool is_read_outside = false;                           // by other nodes than the model's, or an output
+  bool is_read_outside = false;                           // an output of the partition
   std::unique_ptr<Value> constant = {};                   // NULL: not constant
 };
 
@@ -59,9 +57,8 @@ struct ModelNode {
 
 class Model {
  public:
-  // Those nodes of `partition` for which `is_included` is true. Other nodes only read values. Throws HostFailure, as
-  // views do.
-  Model(const sdk::PartitionView& partition, const std::function<bool(const sdk::NodeView&)>& is_included);
+  // The nodes of `partition`. Throws HostFailure, as views do.
+  explicit Model(const sdk::PartitionView& partition);
 
   const std::vector<ModelNode>& nodes() const { return nodes_; }
   const std::vector<ModelValue>& values() const { return values_; }

@@ -2,9 +2,7 @@
 #include "provider.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
-#include <string_view>
 #include <unordered_map>
 
 #include "own/executable.hpp"
@@ -17,89 +15,34 @@ namespace ort {
 namespace own {
 namespace {
 
-// "": an EP can be asked about the node.
-std::string ReasonToLeaveOut(const sdk::NodeView& node) {
-  if (node.has_regions()) return "a node with graphs";
-  for (size_t i = 0; i < node.input_count(); ++i)
-    if (node.input(i).exists() && node.input(i).dtype() == sdk::DType::kString) return "strings";
-  for (size_t i = 0; i < node.output_count(); ++i)
-    if (node.output(i).exists() && node.output(i).dtype() == sdk::DType::kString) return "strings";
-  return {};
-}
-
-bool AllIncluded(const sdk::NodeView&) { return true; }
-
 std::vector<size_t> AllNodes(const Model& model) {
   std::vector<size_t> nodes(model.nodes().size());
   for (size_t i = 0; i < nodes.size(); ++i) nodes[i] = i;
   return nodes;
 }
 
-const char* TypeName(HardwareDeviceType type) { return type == kGpu ? "gpu" : type == kNpu ? "npu" : "cpu"; }
-
-// The EP's devices for this machine's hardware.
-class Devices {
- public:
-  sdk::Status Find(EpFactory* factory) {
-    constexpr size_t kMost = 8;  // as ONNX Runtime
-    if (factory->GetSupportedDevices == nullptr)
-      return sdk::Status(sdk::Code::kIncompatible, "the execution provider lacks the function GetSupportedDevices");
-    const HardwareDevice* hardware[] = {&Cpu()};
-    EpDevice* devices[kMost] = {};
-    size_t count = 0;
-    const sdk::Status status = Ask(sdk::Code::kNotSupported, "GetSupportedDevices", [&] {
-      return factory->GetSupportedDevices(factory, hardware, std::size(hardware), devices, kMost, &count);
-    });
-    for (size_t i = 0; i < std::min(count, kMost); ++i)
-      if (devices[i] != nullptr) devices_.emplace_back(devices[i]);
-    return status;
-  }
-
-  // NULL: there is none of the kind or number that is wished.
-  const EpDevice* Choose(const std::string& wish) const {
-    for (size_t i = 0; i < devices_.size(); ++i)
-      if (wish.empty() || wish == std::to_string(i) || wish == TypeName(devices_[i]->hardware->type))
-        return devices_[i].get();
-    return nullptr;
-  }
-
-  std::string List() const {
-    std::string list;
-    for (size_t i = 0; i < devices_.size(); ++i)
-      list += (i == 0 ? "" : ", ") + std::to_string(i) + ": " + TypeName(devices_[i]->hardware->type);
-    return list.empty() ? "none" : list;
-  }
-
- private:
-  std::vector<std::unique_ptr<EpDevice>> devices_;
-};
-
-// What the EP has said, with the functions that it called in vain.
-std::string WithReason(std::string text, const std::string& reason) {
-  if (!reason.empty() && text.find(reason) == std::string::npos) text += " (" + reason + ")";
-  return text;
-}
-
 class OwnProvider final : public Provider, public std::enable_shared_from_this<OwnProvider> {
  public:
-  OwnProvider(const sdk::Host& host, std::shared_ptr<Library> library, EpFactory* factory)
-      : host_(host), library_(std::move(library)), factory_(factory), logger_(host) {
+  OwnProvider(const sdk::Host& host, const ProviderSettings& settings, std::shared_ptr<Library> library,
+              EpFactory* factory)
+      : host_(host), settings_(settings), library_(std::move(library)), factory_(factory), logger_(host) {
     name_ = factory->GetName(factory);
   }
 
-  sdk::Status Open(const ProviderSettings& settings) {
-    DEPUTY_SDK_RETURN_IF_ERROR(Explained(devices_.Find(factory_)));
-    device_ = devices_.Choose(settings.device);
-    if (device_ == nullptr)
-      return Explained(
-          sdk::Status(sdk::Code::kNotFound, name_ + " has no device '" + settings.device +
-                                                "' here; its devices with its own tables: " + devices_.List()));
+  sdk::Status Open() {
+    const std::lock_guard<std::mutex> lock(OneAtATime());
+    DEPUTY_SDK_RETURN_IF_ERROR(Explained(FindDevices()));
+    std::vector<HardwareDeviceType> types;
+    for (const auto& device : devices_) types.push_back(device->hardware->type);
+    const sdk::Result<size_t> chosen = ChooseDevice(types, settings_.device);
+    if (!chosen.ok()) return Explained(chosen.status());
+    device_ = devices_[*chosen].get();
     const std::string prefix = OptionPrefix(name_);
     for (const auto& [key, value] : device_->options.entries()) options_.entries.Add(prefix + key, value);
-    for (const auto& [key, value] : settings.options) options_.entries.Add(prefix + key, value);
+    for (const auto& [key, value] : settings_.options) options_.entries.Add(prefix + key, value);
     // There is no other provider for the nodes at the partition's inputs and outputs.
     options_.entries.Add("session.disable_cpu_ep_fallback", "1");
-    for (const auto& [key, value] : settings.session_config) options_.entries.Add(key, value);
+    for (const auto& [key, value] : settings_.session_config) options_.entries.Add(key, value);
     return Instantiate(asked_);
   }
 
@@ -111,23 +54,20 @@ class OwnProvider final : public Provider, public std::enable_shared_from_this<O
   }
 
   sdk::Result<std::vector<Answer>> Ask(const sdk::PartitionView& nodes) override {
+    const std::lock_guard<std::mutex> lock(OneAtATime());
     std::vector<Answer> answers(nodes.nodes().size());
     std::unordered_map<deputy_node_id, size_t> positions;  // of the nodes among the answers
-    for (size_t i = 0; i < answers.size(); ++i) {
-      answers[i].reason = ReasonToLeaveOut(nodes.nodes()[i]);
-      positions.emplace(nodes.nodes()[i].id(), i);
-    }
-    const auto is_included = [&](const sdk::NodeView& node) { return answers[positions.at(node.id())].reason.empty(); };
+    for (size_t i = 0; i < answers.size(); ++i) positions.emplace(nodes.nodes()[i].id(), i);
     const Quiet quiet(*this);
     if (asked_ == nullptr) DEPUTY_SDK_RETURN_IF_ERROR(Instantiate(asked_));
-    const auto model = std::make_shared<Model>(nodes, is_included);
+    const auto model = std::make_shared<Model>(nodes);
     SplitDequantization(*model);
     std::set<deputy_node_id> taken = TakenTogether(model);
     for (size_t i = 0; i < model->nodes().size(); ++i)
       if (const deputy_node_id id = model->nodes()[i].id; taken.count(id) == 0)
         answers[positions.at(id)] = AskAlone(model, i);
     if (asked_->prefers_channels_last() && !taken.empty()) {
-      const auto rewritten = std::make_shared<Model>(nodes, is_included);
+      const auto rewritten = std::make_shared<Model>(nodes);
       DEPUTY_SDK_RETURN_IF_ERROR(
           asked_->RewriteLayout(*rewritten, [&](const ModelNode& node) { return taken.count(node.id) != 0; }));
       SplitDequantization(*rewritten);
@@ -146,18 +86,16 @@ class OwnProvider final : public Provider, public std::enable_shared_from_this<O
   }
 
   sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView& partition) override {
-    for (const sdk::NodeView& node : partition.nodes())
-      if (const std::string reason = ReasonToLeaveOut(node); !reason.empty())
-        return sdk::Status(sdk::Code::kNotSupported, reason, node.id());
+    const std::lock_guard<std::mutex> lock(OneAtATime());
     std::shared_ptr<Instance> instance = std::move(asked_);
     if (instance == nullptr) DEPUTY_SDK_RETURN_IF_ERROR(Instantiate(instance));
-    auto model = std::make_shared<Model>(partition, AllIncluded);
+    auto model = std::make_shared<Model>(partition);
     SplitDequantization(*model);
     if (instance->prefers_channels_last()) {
       Graph graph(model, AllNodes(*model));
       graph.is_kept = true;
       DEPUTY_SDK_RETURN_IF_ERROR(Claim(*instance, graph).status());
-      model = std::make_shared<Model>(partition, AllIncluded);
+      model = std::make_shared<Model>(partition);
       DEPUTY_SDK_RETURN_IF_ERROR(instance->RewriteLayout(*model, [](const ModelNode&) { return true; }));
       SplitDequantization(*model);
     }
@@ -193,11 +131,26 @@ class OwnProvider final : public Provider, public std::enable_shared_from_this<O
   }
   sdk::Status Explained(const sdk::Status& status) const {
     if (status.ok()) return status;
-    const std::string missing = MissingFunctions();
+    const std::string missing = TakeMissingFunctions();
     return sdk::Status(
         status.code(),
         WithReason(WithReason(status.message(), TakeReason()), missing.empty() ? "" : "it has called " + missing),
         status.node().value_or(DEPUTY_NO_NODE));
+  }
+
+  sdk::Status FindDevices() {
+    constexpr size_t kMost = 8;  // as ONNX Runtime
+    if (factory_->GetSupportedDevices == nullptr)
+      return sdk::Status(sdk::Code::kIncompatible, "the execution provider lacks the function GetSupportedDevices");
+    const HardwareDevice* hardware[] = {&Cpu()};
+    EpDevice* devices[kMost] = {};
+    size_t count = 0;
+    const sdk::Status status = own::Ask(sdk::Code::kNotSupported, "GetSupportedDevices", [&] {
+      return factory_->GetSupportedDevices(factory_, hardware, std::size(hardware), devices, kMost, &count);
+    });
+    for (size_t i = 0; i < std::min(count, kMost); ++i)
+      if (devices[i] != nullptr) devices_.emplace_back(devices[i]);
+    return status;
   }
 
   sdk::Status Instantiate(std::shared_ptr<Instance>& instance) const {
@@ -274,8 +227,8 @@ class OwnProvider final : public Provider, public std::enable_shared_from_this<O
     fused.provider = name_;
     const sdk::Result<NodeComputeInfo*> info = instance->Compile(graph, fused);
     if (!info.ok()) return Explained(sdk::Status(info.status().code(), name_ + ": " + info.status().message()));
-    auto compiled =
-        std::make_shared<CompiledGraph>(shared_from_this(), graph.model(), instance, *info, host_, logger_, name_);
+    auto compiled = std::make_shared<CompiledGraph>(shared_from_this(), graph.model(), instance, *info, host_, logger_,
+                                                    name_, settings_);
     compiled->inputs = std::move(inputs);
     compiled->outputs = std::move(outputs);
     DEPUTY_SDK_RETURN_IF_ERROR(Explained(compiled->CreateState(description.name)));
@@ -300,26 +253,17 @@ class OwnProvider final : public Provider, public std::enable_shared_from_this<O
   }
 
   sdk::Host host_;
+  const ProviderSettings settings_;
   std::shared_ptr<Library> library_;
   EpFactory* factory_;
   std::string name_;
   Logger logger_;
-  Devices devices_;
+  std::vector<std::unique_ptr<EpDevice>> devices_;  // for this machine's hardware
   const EpDevice* device_ = nullptr;
   SessionOptions options_;
   std::shared_ptr<Instance> asked_;  // of the first compilation too; each other one has its own
   size_t next_ = 0;
 };
-
-// The name under which the library is registered where none is given, which some EPs take as their own: "qnn" for
-// libonnxruntime_providers_qnn.so.
-std::string NameOf(const std::string& library) {
-  std::string name = std::filesystem::path(library).filename().string();
-  name = name.substr(0, name.find(".so"));
-  for (const std::string_view prefix : {"lib", "onnxruntime_", "providers_"})
-    if (name.compare(0, prefix.size(), prefix) == 0) name.erase(0, prefix.size());
-  return name;
-}
 
 sdk::Result<EpFactory*> FactoryOf(const Library& library, const std::string& name) {
   std::string names;
@@ -342,12 +286,12 @@ sdk::Result<std::shared_ptr<Provider>> OpenOwn(const sdk::Host& host, const Prov
     return sdk::Status(sdk::Code::kInvalidArgument,
                        "the path of the execution provider's library is missing: only ONNX Runtime's library has "
                        "execution providers that are built into it");
-  const std::string registered = settings.name.empty() ? own::NameOf(settings.library) : settings.name;
+  const std::string registered = settings.name.empty() ? RegisteredName(settings.library) : settings.name;
   DEPUTY_SDK_ASSIGN_OR_RETURN(const std::shared_ptr<own::Library> library,
                               own::Library::Open(settings.library, registered));
   DEPUTY_SDK_ASSIGN_OR_RETURN(EpFactory* const factory, own::FactoryOf(*library, settings.name));
-  const auto provider = std::make_shared<own::OwnProvider>(host, library, factory);
-  DEPUTY_SDK_RETURN_IF_ERROR(provider->Open(settings));
+  const auto provider = std::make_shared<own::OwnProvider>(host, settings, library, factory);
+  DEPUTY_SDK_RETURN_IF_ERROR(provider->Open());
   return std::shared_ptr<Provider>(provider);
 }
 

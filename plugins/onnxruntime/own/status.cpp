@@ -30,10 +30,10 @@ Status* Fail(ErrorCode code, std::string message) noexcept {
   return made == nullptr ? &NoMemory() : made;
 }
 
-sdk::Status Take(Status* status, sdk::Code code, const std::string& what) {
+sdk::Status Take(Status* status, sdk::Code code, std::string_view what) {
   if (status == nullptr) return {};
   const std::unique_ptr<Status, void (*)(Status*)> taken(status, ReleaseStatus);
-  std::string text = what + " failed";
+  std::string text = std::string(what) + " failed";
   if (!status->message.empty()) text += ": " + status->message;
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ' || text.back() == '.')) text.pop_back();
   return sdk::Status(code, std::move(text));

@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "api/types.hpp"
@@ -36,18 +37,18 @@ Status* Guarded(Call&& call) noexcept {
 }
 
 // Takes a status of an EP: `what` and its message, with `code`.
-sdk::Status Take(Status* status, sdk::Code code, const std::string& what);
+sdk::Status Take(Status* status, sdk::Code code, std::string_view what);
 
 // Calls a function of an EP that returns a status, and takes that. `what` is the subject of the message:
 // "GetCapability".
 template <class Call>
-sdk::Status Ask(sdk::Code code, const std::string& what, Call&& call) {
+sdk::Status Ask(sdk::Code code, std::string_view what, Call&& call) {
   try {
     return Take(call(), code, what);
   } catch (const std::exception& thrown) {
-    return sdk::Status(code, what + " has thrown an exception: " + thrown.what());
+    return sdk::Status(code, std::string(what) + " has thrown an exception: " + thrown.what());
   } catch (...) {
-    return sdk::Status(code, what + " has thrown an exception");
+    return sdk::Status(code, std::string(what) + " has thrown an exception");
   }
 }
 

@@ -60,7 +60,7 @@ Status* Missing(const char* table, const char* name, size_t slot) noexcept {
   });
 }
 
-// Which stubs were called.
+// Which stubs were called since the last question.
 template <class Table>
 std::array<std::atomic<bool>, Table::kSlots> called{};
 
@@ -93,9 +93,10 @@ const void* OnlyStubs() {
 }
 
 template <class Table>
-void AddCalled(std::string& names) {
+void TakeCalled(std::string& names) {
   for (size_t slot = 0; slot < Table::kSlots; ++slot)
-    if (called<Table>[slot]) names += (names.empty() ? "" : ", ") + FullName(Table::kName, Table::NameOf(slot), slot);
+    if (called<Table>[slot].exchange(false))
+      names += (names.empty() ? "" : ", ") + FullName(Table::kName, Table::NameOf(slot), slot);
 }
 
 const Api* GetApi(uint32_t version) {
@@ -167,13 +168,13 @@ bool ReturnsStatus(std::string_view name) {
   return std::find(std::begin(kOthers), std::end(kOthers), name) == std::end(kOthers);
 }
 
-std::string MissingFunctions() {
+std::string TakeMissingFunctions() {
   std::string names;
-  AddCalled<ApiTable>(names);
-  AddCalled<EpApiTable>(names);
-  AddCalled<ModelEditorTable>(names);
-  AddCalled<CompileTable>(names);
-  AddCalled<InteropTable>(names);
+  TakeCalled<ApiTable>(names);
+  TakeCalled<EpApiTable>(names);
+  TakeCalled<ModelEditorTable>(names);
+  TakeCalled<CompileTable>(names);
+  TakeCalled<InteropTable>(names);
   return names;
 }
 

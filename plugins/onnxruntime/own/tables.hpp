@@ -50,9 +50,9 @@ class Tables {
   std::array<Function, kEpApiSlots> ep_api_{};
 };
 
-// The names of the functions without an implementation that EPs have called in this process, separated by commas; ""
-// if there are none. [any-thread]
-std::string MissingFunctions();
+// The names of the functions without an implementation that EPs have called in this process since the last call of this
+// one, separated by commas; "" if there are none. [any-thread]
+std::string TakeMissingFunctions();
 
 // False for a function whose result is no status: its stub returns zero, in place of a status.
 bool ReturnsStatus(std::string_view name);

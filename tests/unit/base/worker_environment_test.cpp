@@ -42,6 +42,11 @@ TEST(WorkerEnvironment, AssignmentsAreSet) {
   EXPECT_NE(std::find(passed.begin(), passed.end(), "DEPUTY_TEST=a=b"), passed.end());
 }
 
+TEST(WorkerEnvironment, AssignmentsReplaceTheVariableOfThisProcess) {
+  EXPECT_FALSE(IsPassed("DEPUTY_TEST", {"*", "DEPUTY_TEST=2"}));
+  EXPECT_TRUE(IsPassed("DEPUTY_TEST", {"*", "DEPUTY_TES=2", "DEPUTY_TEST_2=2"}));
+}
+
 TEST(WorkerEnvironment, R170_PatternsHaveOneForm) {
   for (const char* pattern : {"A", "_a1", "A_*", "*"}) EXPECT_TRUE(IsVariablePattern(pattern)) << pattern;
   for (const char* pattern : {"", "1A", "A*B", "A B", "A=1", "**", "A-B"})

@@ -210,6 +210,18 @@ TEST_F(SearchTest, WithoutTimeTheOrderStays) {
   EXPECT_FALSE(found->complete);
 }
 
+TEST_F(SearchTest, CompilingTheFirstCandidatesLeavesTheBudgetToMeasurements) {
+  slow_->compiling = fast_->compiling = [this] { clock_.Turn(std::chrono::milliseconds(700)); };
+  settings_.budget_ns = 500'000'000;
+  Result<SearchResult> found = Search({slow_, fast_});
+  ASSERT_TRUE(found.ok());
+  EXPECT_TRUE(found->decision.slower.empty()) << "the budget ends with the first compilation";
+  settings_.first_compile_ns = 1'500'000'000;
+  found = Search({slow_, fast_});
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(Owners(found->decision), (Names{"fast", "fast", "fast"})) << found->decision.summary;
+}
+
 TEST_F(SearchTest, ACancelledSearchDecidesNothing) {
   std::atomic<uint64_t> cancelled{1};
   token_ = {0, &cancelled};

@@ -66,9 +66,7 @@ class Part {
   }
 
   const deputy::sdk::PartitionView& view() const { return *view_; }
-  std::shared_ptr<Model> MakeModel() const {
-    return std::make_shared<Model>(*view_, [](const deputy::sdk::NodeView&) { return true; });
-  }
+  std::shared_ptr<Model> MakeModel() const { return std::make_shared<Model>(*view_); }
 
  private:
   static std::vector<deputy_node_id> AllOf(const fake::Host& host) {

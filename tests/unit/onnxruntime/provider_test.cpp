@@ -125,16 +125,6 @@ TEST_F(ProviderTest, AnswersOfANodeThatFailsHaveItsReason) {
   }
 }
 
-TEST_F(ProviderTest, StringsAreNotAskedAbout) {
-  host_.values[c_].dtype = DEPUTY_DTYPE_STRING;
-  Part part(host_);
-  const auto answers = Open({{"misbehave", "claims_everything"}})->Ask(part.view());
-  ASSERT_TRUE(answers.ok()) << answers.status().message();
-  EXPECT_EQ((*answers)[2].reason, "strings");
-  EXPECT_FALSE((*answers)[2].is_taken);
-  EXPECT_TRUE((*answers)[1].is_taken);
-}
-
 TEST_F(ProviderTest, APartitionIsComputedWithConstantsAsInputsAndWithCopies) {
   for (const char* drops : {"0", "1"}) {
     auto executable = Open({{"drop_constants", drops}})->Compile(Taken().view());  // it keeps the provider
@@ -214,8 +204,7 @@ TEST_F(ProviderTest, AFunctionThatIsMissingIsNamed) {
 TEST_F(ProviderTest, WhatIsNotThereIsNamed) {
   ProviderSettings settings = Settings();
   settings.device = "npu";
-  ExpectStatus(OpenFailure(settings), sdk::Code::kNotFound,
-               "no device 'npu' here; its devices with its own tables: 0: cpu");
+  ExpectStatus(OpenFailure(settings), sdk::Code::kUnavailable, "no device is 'npu'; there are: 0: cpu");
   settings.device = "0";
   EXPECT_TRUE(OpenOwn(sdk::Host(host_.table()), settings).ok());
   settings.name = "other";

@@ -30,10 +30,11 @@ TEST(Tables, AStubNamesItsFunctionWhateverItsArgumentsAre) {
   EXPECT_NE(failure.message.find("OrtApi::CreateSession is not implemented"), std::string::npos) << failure.message;
   EXPECT_EQ(session, nullptr);
   EXPECT_EQ(Failure(Call(EpSlot::CreateKernelRegistry, 1.0, 2, "three", 4, 5, 6, 7, 8, 9)).code, kNotImplemented);
-  const std::string missing = MissingFunctions();
+  const std::string missing = TakeMissingFunctions();
   EXPECT_NE(missing.find("OrtApi::CreateSession"), std::string::npos) << missing;
   EXPECT_NE(missing.find("OrtEpApi::CreateKernelRegistry"), std::string::npos) << missing;
   EXPECT_EQ(missing.find("OrtApi::CreateStatus"), std::string::npos) << "it is implemented: " << missing;
+  EXPECT_EQ(TakeMissingFunctions(), "") << "they are taken";
 }
 
 TEST(Tables, AStubOfAFunctionWithoutAStatusReturnsNothing) {

@@ -97,6 +97,13 @@ TEST_F(CachedPartitions, TheReasonIsKnownWhereSomethingIsNotCached) {
   EXPECT_NE(NotCached().find("no build id"), std::string::npos);
 }
 
+TEST_F(CachedPartitions, ADelegateWithoutBlobsIsNotAskedForOne) {
+  Make();
+  npu_.has_blobs = false;
+  EXPECT_EQ(NotCached(), "the delegate does not serialize executables");
+  EXPECT_EQ(npu_.compiles, 2);
+}
+
 TEST_F(CachedPartitions, AFolderThatCannotBeUsedIsAReason) {
   store_ = std::make_unique<Store>(StoreOptions{"/dev/null/cache", 1 << 20});
   EXPECT_NE(NotCached().find("the cache in /dev/null/cache is not used"), std::string::npos);

@@ -191,6 +191,13 @@ TEST_F(NeededLibraries, R195_SuchAPluginIsNotListed) {
   EXPECT_EQ(EntryOf(any, "needs_helper.so").distrust, "its library helper.so: " + Reason(helper())) << "it is noted";
 }
 
+TEST_F(NeededLibraries, PathOfOneIsThatInTheEnvironmentFirst) {
+  AddHelper(theirs() / "helper.so");
+  EXPECT_EQ(PathOfLibrary("helper.so", {{libraries()}, {theirs()}}), helper());
+  EXPECT_EQ(PathOfLibrary("helper.so", {{root() / "absent", root() / "plugins"}, {theirs()}}), theirs() / "helper.so");
+  EXPECT_EQ(PathOfLibrary("helper.so", {{root() / "plugins"}, {}}), fs::path());
+}
+
 TEST_F(NeededLibraries, FoldersOfTheProcessHaveThoseOfTheSystem) {
   const LibraryFolders folders = FoldersOfThisProcess();
   EXPECT_TRUE(std::any_of(folders.own.begin(), folders.own.end(),

@@ -90,5 +90,19 @@ TEST(NewestDefinition, IsZeroForForeignOperators) {
   EXPECT_EQ(NewestDefinition("com.example", "Conv"), 0);
 }
 
+TEST(ChangedDefinitions, AreThoseBetweenTheNodeAndTheOperatorSet) {
+  fake::Host host;
+  const auto of = [&](const char* type, uint32_t since, int32_t version, const char* domain = "") {
+    const deputy_node_id node = host.AddNode({type, {}, {}, true, since, {}, domain});
+    return ChangedDefinitions(GraphView(Host(host.table()), host.graph()).Node(node), version);
+  };
+  using Definitions = std::vector<int32_t>;
+  EXPECT_EQ(of("Add", 1, 14), (Definitions{6, 7}));
+  EXPECT_EQ(of("Add", 6, 7), Definitions{7});
+  EXPECT_EQ(of("Add", 6, 6), Definitions());
+  EXPECT_EQ(of("Add", 7, 14), Definitions()) << "13 and 14 add types";
+  EXPECT_EQ(of("Add", 1, 14, "com.example"), Definitions());
+}
+
 }  // namespace
 }  // namespace deputy::sdk

@@ -73,7 +73,11 @@ class Scripted final : public PartitionDelegate {
     return {};
   }
 
+  std::string BlobCompatibility() const override { return "driver 2.4"; }
+  bool has_blobs() const override { return serializes; }
+
   std::function<void(const GraphView&, const GroupSink&)> groups;
+  bool serializes = true;
 };
 
 class RefusalTest : public testing::Test {
@@ -143,6 +147,19 @@ TEST_F(RefusalTest, ExceptionAfterARefusalIsNotMadeASecondStatus) {
     throw std::runtime_error("thrown after the host had refused");
   });
   EXPECT_EQ(message, "group 1");
+}
+
+TEST_F(RefusalTest, WithoutBlobsTheTextOfCompatibilityIsTheMessage) {
+  const auto* blobs = static_cast<const deputy_ext_blob*>(table_->get_extension(table_, DEPUTY_EXT_BLOB));
+  char buffer[64] = {};
+  uint64_t size = 0;
+  EXPECT_EQ(MessageOf(fake::StatusPtr(blobs->compatibility(opened_.instance(), buffer, sizeof buffer, &size))), "OK");
+  EXPECT_STREQ(buffer, "driver 2.4");
+  object_->serializes = false;
+  const fake::StatusPtr status(blobs->compatibility(opened_.instance(), buffer, sizeof buffer, &size));
+  ASSERT_NE(status, nullptr);
+  EXPECT_EQ(status->code, DEPUTY_NOT_SUPPORTED);
+  EXPECT_EQ(status->message, "driver 2.4");
 }
 
 TEST_F(RefusalTest, ExceptionAloneIsAStatus) {

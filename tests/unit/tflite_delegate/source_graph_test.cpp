@@ -142,12 +142,15 @@ TEST_F(SourceGraphTest, AnInterpreterThatFailsIsAnError) {
 
 class PartitionsTest : public SourceGraphTest {
  protected:
-  std::vector<std::shared_ptr<Partition>> Build(const deputy::Context* survey = nullptr) {
+  std::vector<std::shared_ptr<Partition>> Build(const std::vector<std::string>& settings = {}) {
     Result<SourceGraph> read = ReadGraph(&interpreter.context);
     EXPECT_TRUE(read.ok());
     graph = std::make_shared<SourceGraph>(*read);
+    const ConfigSources sources{{"cpu-only"}, settings};
+    Result<deputy::Context> context = deputy::Context::FromLayers(sources);
+    EXPECT_TRUE(context.ok()) << context.status().ToString();
     Result<std::vector<std::shared_ptr<Partition>>> made =
-        BuildPartitions(&interpreter.context, graph, deputy::Context(), survey);
+        BuildPartitions(&interpreter.context, graph, *context, sources);
     EXPECT_TRUE(made.ok()) << made.status().ToString();
     return made.ok() ? *made : std::vector<std::shared_ptr<Partition>>();
   }
@@ -201,8 +204,7 @@ TEST_F(PartitionsTest, ANodeThatTheImporterRefusesIsLeftAndTheOthersStay) {
 TEST_F(PartitionsTest, WithoutFallbackNodesOfTheCpuAreLeft) {
   AddRelu();
   interpreter.outputs = {1};
-  const deputy::Context survey;  // the CPU alone
-  EXPECT_TRUE(Build(&survey).empty());
+  EXPECT_TRUE(Build({"fallback=none"}).empty());
   ASSERT_EQ(graph->left.size(), 1U);
   EXPECT_NE(graph->left[0].reason.find("no fallback"), std::string::npos) << graph->left[0].reason;
 }
@@ -213,9 +215,12 @@ TEST_F(PartitionsTest, NodesOfTheModelAreFoundInTheInterpreter) {
   interpreter.outputs = {3};
   const auto partitions = Build();
   ASSERT_EQ(partitions.size(), 1U);
-  EXPECT_EQ(SourceOf(*partitions[0], "RELU_0/Relu"), 1);
+  const auto source_of = [&](const std::string& name) {
+    return SourceOf(partitions[0]->graph(), partitions[0]->subset(), name);
+  };
+  EXPECT_EQ(source_of("RELU_0/Relu"), 1);
   for (const char* name : {"RELU_1/Relu", "RELU_x/Relu", "RELU_/Relu", "RELU", "", "/"})
-    EXPECT_EQ(SourceOf(*partitions[0], name), -1) << name;
+    EXPECT_EQ(source_of(name), -1) << name;
 }
 
 }  // namespace

@@ -151,6 +151,8 @@ class DelegateBase {
   // With kBlobs: all that a blob of this delegate depends on beside partition and options: format, driver, firmware,
   // kind of device. At most 1023 bytes, for people too.
   virtual std::string BlobCompatibility() const { return {}; }
+  // With kBlobs: false, this instance serializes nothing, and the host does not spend time on identifying partitions.
+  virtual bool has_blobs() const { return true; }
   // With kDeviceClock: one moment on both clocks. [any-thread]
   virtual Result<ClockPair> CorrelateClocks() const { return Status(Code::kNotSupported, "no clock of its own"); }
 

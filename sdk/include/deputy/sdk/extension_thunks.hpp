@@ -19,6 +19,7 @@ struct ExtensionThunks {
     return Guard(instance.host, [&]() -> Status {
       const std::lock_guard<std::mutex> lock(instance.holder->load);
       const std::string text = instance.delegate().BlobCompatibility();
+      if (!instance.delegate().has_blobs()) return Status(Code::kNotSupported, text);
       *size = text.size();
       if (text.size() >= capacity) return Status(Code::kOutOfMemory, "the buffer is too small");
       std::memcpy(buffer, text.c_str(), text.size() + 1);

@@ -33,19 +33,8 @@ struct OnnxOptions {
 
 namespace detail {
 
-enum Change { kChanged, kExtended };
-// Definitions by which a node may mean something else than by the one before.
-struct ChangedDefinition {
-  std::string_view type;
-  int32_t since;
-  Change change;
-};
 // Runtimes read no older operator set of ONNX, or rewrite no model of one.
 inline constexpr int32_t kLeastOpset = 7;
-inline constexpr ChangedDefinition kChangedDefinitions[] = {
-#define DEPUTY_DEFINITION(name, since, change, types) {schema::OperatorType(#name), since, change},
-#include "schema/operators.inc"
-};
 
 class OnnxWriter {
  public:
@@ -149,10 +138,7 @@ class OnnxWriter {
     graph_.Part(kGraphNode, message);
     int64_t& version = opsets_[std::string(node.domain())];
     version = std::max<int64_t>(version, node.since_version());
-    for (const ChangedDefinition& definition : kChangedDefinitions)
-      if (definition.type == node.op_type() && definition.since > node.since_version() &&
-          definition.since <= kLeastOpset && definition.change == kChanged)
-        holds_in_least_opset_ = false;
+    holds_in_least_opset_ = holds_in_least_opset_ && ChangedDefinitions(node, kLeastOpset).empty();
     return {};
   }
 
@@ -256,12 +242,13 @@ class OnnxWriter {
     for (size_t i = 0; i < constants_.size(); ++i) {
       const ValueView& value = constants_[i].value;
       bytes += heads[i];
+      if (value.constant() != nullptr) {
+        bytes.append(static_cast<const char*>(value.constant()), value.constant_bytes());
+        continue;
+      }
       const size_t at = bytes.size();
       bytes.resize(at + value.constant_bytes());
-      if (value.constant() != nullptr)
-        std::memcpy(&bytes[at], value.constant(), value.constant_bytes());
-      else if (value.constant_bytes() != 0 &&
-               !partition_.graph().ReadConstant(value, 0, &bytes[at], value.constant_bytes()))
+      if (value.constant_bytes() != 0 && !partition_.graph().ReadConstant(value, 0, &bytes[at], value.constant_bytes()))
         throw HostFailure();
     }
     return {};
@@ -284,8 +271,8 @@ class OnnxWriter {
 }  // namespace detail
 
 // The partition in the oldest operator sets that have the definitions of its nodes, that of ONNX from 7 on where the
-// definitions hold there. Constants are in the bytes, in one
-// copy. kNotSupported: a node with graphs, constants of strings, or more than 2 GiB. Throws HostFailure, as views do.
+// definitions hold there. Constants are in the bytes, in one copy. kNotSupported: a node with graphs, constants of
+// strings, or more than 2 GiB. Throws HostFailure, as views do.
 inline Result<OnnxModel> WriteOnnx(const PartitionView& partition, const OnnxOptions& options = {}) {
   return detail::OnnxWriter(partition, options).Write();
 }

@@ -1,6 +1,6 @@
 // One view per operator, generated from schema/operators.inc: op::Conv(primitive).strides(), with the default of the
 // node's definition where the node has no such attribute. Also the newest definition of each operator that this SDK
-// knows, and the version rule.
+// knows, the version rule, and the definitions by which nodes may mean something else.
 #pragma once
 
 #include <algorithm>
@@ -133,6 +133,34 @@ inline std::string TooNewText(const NodeView& node) {
   return type + "-" + std::to_string(node.since_version()) + " is newer than " + type + "-" +
          std::to_string(NewestDefinition(node.domain(), node.op_type())) +
          ", the newest that this delegate was built for";
+}
+
+namespace detail {
+
+enum Change { kChanged, kExtended };
+struct DefinitionRow {
+  std::string_view type;  // of an operator that is not ONNX's own: behind its domain, "Microsoft_Attention"
+  int32_t since;
+  Change change;
+};
+inline constexpr DefinitionRow kDefinitionRows[] = {
+#define DEPUTY_DEFINITION(name, since, change, types) {#name, since, change},
+#include "schema/operators.inc"
+};
+
+}  // namespace detail
+
+// The definitions of an ONNX operator that are newer than the node's and in ONNX's operator set `version`, and by which
+// nodes may mean something else than by the one before: a model has one version for all of its nodes. None for
+// operators of other domains.
+inline std::vector<int32_t> ChangedDefinitions(const NodeView& node, int32_t version) {
+  std::vector<int32_t> changed;
+  if (!node.domain().empty() || node.since_version() >= version) return changed;
+  for (const detail::DefinitionRow& row : detail::kDefinitionRows)
+    if (row.change == detail::kChanged && row.since > node.since_version() && row.since <= version &&
+        row.type == node.op_type())
+      changed.push_back(row.since);
+  return changed;
 }
 
 }  // namespace deputy::sdk

@@ -42,7 +42,8 @@ typedef struct deputy_ext_blob {
   /* All that a blob of this instance depends on beside its partition and the options, as text of at most 1023 bytes for
    * people and for check: format of the bytes, driver, firmware, kind of device ("sim_npu format 1, driver 2.4, soc
    * X1"). Written into `buffer` with a NUL; *size is its length without the NUL (also when it did not fit, then
-   * OUT_OF_MEMORY). Constant over the life of the instance. [load-time] */
+   * OUT_OF_MEMORY). Constant over the life of the instance. NOT_SUPPORTED: this instance serializes nothing; the host
+   * identifies none of its partitions, and the message takes the place of the text. [load-time] */
   deputy_status *(*compatibility)(deputy_instance *instance, char *buffer, uint64_t capacity, uint64_t *size);
   /* Checks whether blobs with this text can be restored here, without an instance and so without the device.
    * INCOMPATIBLE, with the reason as its message, if they cannot. NULL slot: only a text equal to that of
