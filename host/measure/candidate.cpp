@@ -73,28 +73,16 @@ Status Candidate::BindTensors(const Execution& sample) {
   return {};
 }
 
-uint64_t Candidate::median() const {
-  if (turns_.empty()) return 0;
-  std::vector<uint64_t> sorted = turns_;
-  std::sort(sorted.begin(), sorted.end());
-  return sorted[(sorted.size() - 1) / 2];
+void Candidate::AddTurn(uint64_t median_ns) {
+  median_ns = std::max<uint64_t>(1, median_ns);
+  if (turns_++ == 0 || median_ns < time_)
+    second_ = std::exchange(time_, median_ns);
+  else
+    second_ = second_ == 0 ? median_ns : std::min(second_, median_ns);
 }
 
 double Candidate::spread() const {
-  if (turns_.empty()) return 0;
-  return static_cast<double>(median()) / static_cast<double>(std::max<uint64_t>(1, fastest())) - 1;
-}
-
-double Candidate::RatioTo(const Candidate& other) const {
-  std::vector<double> ratios(std::min(turns_.size(), other.turns_.size()));
-  for (size_t i = 0; i < ratios.size(); ++i)
-    ratios[i] = static_cast<double>(turns_[i]) / static_cast<double>(other.turns_[i]);
-  std::sort(ratios.begin(), ratios.end());
-  return ratios[(ratios.size() - 1) / 2];
-}
-
-uint64_t Candidate::fastest() const {
-  return turns_.empty() ? UINT64_MAX : *std::min_element(turns_.begin(), turns_.end());
+  return turns_ < 2 ? 0 : static_cast<double>(second_) / static_cast<double>(time_) - 1;
 }
 
 bool Candidate::Profile(const CancellationToken& token) {
@@ -104,7 +92,7 @@ bool Candidate::Profile(const CancellationToken& token) {
     if (!execution_->Run(token, spans).ok()) return false;
     for (size_t i = 0; i < spans.size(); ++i)
       if (plan_->steps[i].runs()) least[i] = std::min(least[i], spans[i].ns());
-    if (median() > kLongRunNs) break;
+    if (time_ > kLongRunNs) break;
   }
   share_ns_.assign(owners_.size(), 0);
   for (size_t i = 0; i < plan_->steps.size(); ++i) {
@@ -150,7 +138,7 @@ bool Gains(const Candidate& candidate, const Candidate& other, double margin) {
   const double ratio = candidate.RatioTo(other);
   const double least_share = margin + (turns < kTurnsOfGain ? kMarginOfOneTurn / static_cast<double>(turns) : 0);
   const double least_ns = margin > 0 ? kLeastGainNs : 0;
-  return ratio < 1 - least_share && (1 - ratio) * static_cast<double>(other.median()) >= least_ns;
+  return ratio < 1 - least_share && (1 - ratio) * static_cast<double>(other.time()) >= least_ns;
 }
 
 }  // namespace deputy::host

@@ -39,18 +39,17 @@ class Candidate {
   // Adds the time of each node by Profile; `delegates` are those of the subject.
   void AddTo(CostTable& costs, Delegates delegates) const;
 
-  void AddTurn(uint64_t median_ns) { turns_.push_back(median_ns); }
-  void ForgetTurns() { turns_.clear(); }
-  std::vector<uint64_t> TakeTurns() { return std::exchange(turns_, {}); }
-  void RestoreTurns(std::vector<uint64_t> turns) { turns_ = std::move(turns); }
-  size_t turns() const { return turns_.size(); }
-  bool measured() const { return !turns_.empty(); }
-  uint64_t fastest() const;  // of all turns; the largest number before the first
-  uint64_t median() const;   // over all turns; 0 before the first
-  double spread() const;     // how much longer than the fastest turn the median is, as a share of the fastest; or 0
-  // The time divided by that of another measured candidate whose turns were beside these: the median of turn by turn,
-  // so that a machine that is slower for some turns changes nothing.
-  double RatioTo(const Candidate& other) const;
+  void AddTurn(uint64_t median_ns);
+  void ForgetTurns() { turns_ = time_ = second_ = 0; }
+  size_t turns() const { return turns_; }
+  bool measured() const { return turns_ != 0; }
+  // Of a run in the fastest turn; 0 before the first. What disturbs a turn makes it slower: other processes, a slower
+  // clock, and threads of other candidates' libraries, beside which the kernel may keep all threads of this one on one
+  // processor for many turns. None of them is there in later runs of a placement that is alone.
+  uint64_t time() const { return time_; }
+  double RatioTo(const Candidate& other) const { return static_cast<double>(time_) / static_cast<double>(other.time_); }
+  // How much longer the second fastest turn was, as a share of the fastest; 0 before there are two.
+  double spread() const;
 
   const std::string& name() const { return name_; }
   const Refused& refused() const { return refused_; }
@@ -77,7 +76,8 @@ class Candidate {
   std::vector<std::vector<uint8_t>> excluded_;  // per delegate, per number
   // Per number, by Profile: of the time of its step, in proportion to the multiply-adds and bytes of its nodes.
   std::vector<double> share_ns_;
-  std::vector<uint64_t> turns_;
+  size_t turns_ = 0;
+  uint64_t time_ = 0, second_ = 0;
   std::vector<StepTime> steps_;
 };
 

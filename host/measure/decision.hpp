@@ -31,8 +31,8 @@ constexpr double kMostDisturbance = 0.1;
 struct PlacementDecision {
   std::vector<SlowerNodes> slower;  // empty: the order of the configuration is the fastest
   std::string summary;
-  // How much the machine was disturbed during the search: the share of the processors that other processes took, or a
-  // quarter of what the turns of the decisive candidates varied by, if that is larger.
+  // How much the machine was disturbed during the search: the share of the processors that other processes took, or by
+  // how much the two fastest turns of a decisive candidate differ, if that is larger.
   double disturbance = 0;
   // Searches so far, if each was disturbed by more than kMostDisturbance; 0: the decision is sure.
   uint32_t unsure_searches = 0;

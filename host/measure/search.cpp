@@ -19,9 +19,13 @@
 namespace deputy::host {
 namespace {
 
-// Of one turn of a candidate. Runs in a row, because threads of another library that spin after their run slow down the
-// first runs of the next candidate.
+// Of one turn of a candidate, whose runs are in a row.
 constexpr uint64_t kTurnNs = 8'000'000;
+// The first runs after those of another candidate are slower: threads of its library spin, or the kernel has moved the
+// threads of this one to a processor together, from which it moves them back after some 10 ms. A turn begins with the
+// first run that takes at most so many times what runs of this candidate have taken, or after this time.
+constexpr double kSettled = 1.15;
+constexpr uint64_t kSettlingNs = 30'000'000;
 constexpr size_t kMostRuns = 400;
 // Turns of each candidate: more where they are short, because a disturbance may take longer than one of them.
 constexpr uint64_t kLeastRounds = kTurnsOfGain, kMostRounds = 10;
@@ -64,23 +68,14 @@ class PlacementSearch {
     Candidate* const cpu = first.size() > 1 ? first.back().get() : nullptr;
     Compare(first);
     if (token_.Due() || !by_order->measured()) return NotMeasured();
-    // The fastest one that also is faster than the order when both are measured once more; else the order.
-    std::vector<size_t> faster;
-    for (size_t i = 1; i < first.size(); ++i)
-      if (first[i]->measured() && Gains(*first[i], *by_order, settings_.margin)) faster.push_back(i);
-    std::sort(faster.begin(), faster.end(),
-              [&](size_t i, size_t j) { return first[i]->median() < first[j]->median(); });
-    const auto found =
-        std::find_if(faster.begin(), faster.end(), [&](size_t i) { return StaysFaster(*first[i], *by_order); });
-    const auto fastest = first.begin() + static_cast<ptrdiff_t>(found == faster.end() ? 0 : *found);
+    // The fastest one, if it is faster than the order also when both are measured once more; else the order.
+    auto fastest = std::min_element(first.begin(), first.end(), [](const auto& a, const auto& b) {
+      return a->measured() && (!b->measured() || a->time() < b->time());
+    });
+    if (!Gains(**fastest, *by_order, settings_.margin) || !StaysFaster(**fastest, *by_order)) fastest = first.begin();
     spread_ = std::max(by_order->spread(), (*fastest)->spread());
-    result.best_ns = (*fastest)->median();
-    const auto beside_best = [&](const Candidate& candidate) {
-      return static_cast<uint64_t>(static_cast<double>(result.best_ns) * candidate.RatioTo(**fastest));
-    };
-    result.order_ns = beside_best(*by_order);
-    // The CPU was not measured beside those that were measured once more.
-    if (cpu != nullptr && cpu->measured()) result.cpu_ns = faster.empty() ? beside_best(*cpu) : cpu->median();
+    result.order_ns = by_order->time();
+    if (cpu != nullptr) result.cpu_ns = cpu->time();
     std::optional<Refused> mixed = EachWhereItIsFastest(*by_order, cpu);
     base_ = std::move(*fastest);
     best_ = base_.get();
@@ -89,9 +84,10 @@ class PlacementSearch {
     TryParts();
     Confirm();
     if (token_.Due()) return token_.Check();
-    result.best_ns = static_cast<uint64_t>(static_cast<double>(result.best_ns) * ratio_);
+    result.best_ns = best_->time();
+    if (base_->is_the_order()) result.order_ns = base_->time();
     others_ = settings_.share_of_others ? settings_.share_of_others() : load_.ShareOfOthers().value_or(0);
-    result.decision.disturbance = std::max(others_, spread_ / 4);
+    result.decision.disturbance = std::max(others_, spread_);
     const bool stays = !best_->is_the_order() && !IsSure(result);
     if (stays) result.best_ns = result.order_ns;
     result.candidates = tried_;
@@ -128,14 +124,14 @@ class PlacementSearch {
 
   // About the time that Confirm takes.
   uint64_t ConfirmNs() const {
-    const uint64_t runs = std::min<uint64_t>(kTurnNs / std::max<uint64_t>(1, base_->median()) + 1, kMostRuns);
-    return 2 * RoundsFor(base_->median()) * (runs + (runs > 1 ? 1 : 0)) * base_->median();
+    const uint64_t runs = std::min<uint64_t>(kTurnNs / std::max<uint64_t>(1, base_->time()) + 1, kMostRuns);
+    return 2 * RoundsFor(base_->time()) * (runs + (runs > 1 ? 1 : 0)) * base_->time();
   }
 
   // Compiled and run once, which verifies what is new in it. Null: it cannot be made, places every node as another
   // candidate does, or the budget is used.
   std::unique_ptr<Candidate> Make(const std::string& name, Refused refused) {
-    const uint64_t expected = best_ == nullptr ? 0 : 2 * best_->median();
+    const uint64_t expected = best_ == nullptr ? 0 : 2 * best_->time();
     if (!Allows(expected)) return nullptr;
     Report(name);
     const uint64_t begin = NowNs();
@@ -165,13 +161,27 @@ class PlacementSearch {
     return {start_ + first_compile_ns_ + settings_.budget_ns, token_.cancelled_ns, token_.hook};
   }
 
+  // Runs the candidate until its runs take as long as in earlier turns; none: one of them failed.
+  std::optional<uint64_t> Settle(Candidate& candidate) {
+    const uint64_t begin = NowNs(), earlier = candidate.time();
+    uint64_t time = 0, before = begin;
+    for (size_t run = 0; run < kMostRuns; ++run) {
+      if (!candidate.Run(WithinBudget()).ok()) return std::nullopt;
+      const uint64_t after = NowNs();
+      time = after - std::exchange(before, after);
+      const bool is_settled = earlier != 0 && static_cast<double>(time) < kSettled * static_cast<double>(earlier);
+      if (is_settled || time > kTurnNs || after - begin > kSettlingNs || !Allows(time)) break;
+    }
+    return time;
+  }
+
   void Turn(Candidate& candidate) {
     std::vector<uint64_t> times;
-    bool is_long = candidate.measured() && candidate.fastest() > kTurnNs;
+    bool is_long = candidate.time() > kTurnNs;
     if (!is_long) {
-      const uint64_t before = NowNs();
-      if (!candidate.Run(WithinBudget()).ok()) return;
-      is_long = NowNs() - before > kTurnNs;
+      const std::optional<uint64_t> last = Settle(candidate);
+      if (!last) return;
+      is_long = *last > kTurnNs;
     }
     // The end of the budget is checked before each step, which costs the time of a small node: short runs are without.
     const CancellationToken token = is_long ? WithinBudget() : CancellationToken{0, token_.cancelled_ns, token_.hook};
@@ -202,7 +212,7 @@ class PlacementSearch {
   static bool HasClose(const std::vector<std::unique_ptr<Candidate>>& candidates) {
     const Candidate* fastest = candidates.front().get();
     for (const auto& candidate : candidates)
-      if (candidate->measured() && candidate->median() < fastest->median()) fastest = candidate.get();
+      if (candidate->measured() && candidate->time() < fastest->time()) fastest = candidate.get();
     return fastest->measured() && std::any_of(candidates.begin(), candidates.end(), [&](const auto& candidate) {
              return candidate.get() != fastest && candidate->measured() && AreClose(*candidate, *fastest);
            });
@@ -215,34 +225,28 @@ class PlacementSearch {
     for (uint64_t round = 0;
          round == 0 || round < RoundsFor(best) || (HasRoundForClose(round, begin) && HasClose(candidates)); ++round) {
       for (const auto& candidate : candidates)
-        if (round == 0 || (!IsHopeless(*candidate, best) && Allows(candidate->median()))) Turn(*candidate);
+        if (round == 0 || (!IsHopeless(*candidate, best) && Allows(candidate->time()))) Turn(*candidate);
       for (const auto& candidate : candidates)
-        if (candidate->measured()) best = std::min(best, candidate->fastest());
+        if (candidate->measured()) best = std::min(best, candidate->time());
     }
   }
 
   static bool IsHopeless(const Candidate& candidate, uint64_t best_ns) {
     const double limit = candidate.turns() < 2 ? kHopelessAtFirst : kHopeless;
-    return static_cast<double>(candidate.fastest()) > limit * static_cast<double>(best_ns);
+    return static_cast<double>(candidate.time()) > limit * static_cast<double>(best_ns);
   }
 
   // Measures the two once more, for a longer time: a disturbance during the first turns may have slowed down threads
   // that wait for each other much more than others. Without the time for it the first turns decide.
   bool StaysFaster(Candidate& fastest, Candidate& order) {
-    if (!Allows(fastest.median() + order.median())) return true;
+    if (!Allows(fastest.time() + order.time())) return true;
     Report("the order once more");
-    std::vector<uint64_t> of_fastest = fastest.TakeTurns(), of_order = order.TakeTurns();
     const uint64_t begin = NowNs();
     for (uint64_t round = 0; round == 0 || (round < kMostRoundsOfClose && NowNs() - begin < settings_.budget_ns / 4);
          ++round) {
       Turn(fastest);
       Turn(order);
-      if (!fastest.measured() || !order.measured()) {
-        fastest.RestoreTurns(std::move(of_fastest));
-        order.RestoreTurns(std::move(of_order));
-        return true;
-      }
-      if (!Allows(fastest.median() + order.median())) break;
+      if (!Allows(fastest.time() + order.time())) break;
     }
     return Gains(fastest, order, settings_.margin);
   }
@@ -293,22 +297,20 @@ class PlacementSearch {
 
   bool Profile(Candidate& candidate) {
     if (!candidate.steps().empty()) return true;
-    if (!Allows(3 * candidate.median()) || !candidate.Profile(WithinBudget())) return false;
+    if (!Allows(3 * candidate.time()) || !Settle(candidate) || !candidate.Profile(WithinBudget())) return false;
     candidate.AddTo(costs_, subject_.delegates);
     return true;
   }
 
-  // Measures the candidate in turns with the best one, which it replaces if it gains more than the margin. Turns before
-  // do not count: the machine may have been faster or slower then.
+  // Measures the candidate in turns with the best one, which it replaces if it gains more than the margin.
   void Try(const std::string& name, Refused refused) {
     std::unique_ptr<Candidate> candidate = Make(name, std::move(refused));
     if (candidate == nullptr) return;
-    best_->ForgetTurns();
-    for (uint64_t round = 0; round == 0 || round < RoundsFor(best_->fastest()); ++round) {
+    for (uint64_t round = 0; round == 0 || round < RoundsFor(best_->time()); ++round) {
       Turn(*best_);
       Turn(*candidate);
-      if (!best_->measured() || !candidate->measured()) return;
-      if (IsHopeless(*candidate, best_->fastest()) || !Allows(2 * best_->median())) break;
+      if (!candidate->measured()) return;
+      if (IsHopeless(*candidate, best_->time()) || !Allows(2 * best_->time())) break;
     }
     if (!Gains(*candidate, *best_, settings_.margin)) return;
     changed_ = std::move(candidate);
@@ -321,28 +323,23 @@ class PlacementSearch {
     if (best_ == base_.get()) return;
     confirming_ = true;
     Report("the fastest once more");
-    base_->ForgetTurns();
     best_->ForgetTurns();
     const uint64_t begin = NowNs();
-    for (uint64_t round = 0; round == 0 || round < RoundsFor(base_->fastest()) ||
-                             (HasRoundForClose(round, begin) && AreClose(*base_, *best_));
+    for (uint64_t round = 0;
+         round == 0 || round < RoundsFor(base_->time()) || (HasRoundForClose(round, begin) && AreClose(*base_, *best_));
          ++round) {
       Turn(*base_);
       Turn(*best_);
-      if (!base_->measured() || !best_->measured() || !Allows(2 * base_->median())) break;
+      if (!Allows(2 * base_->time())) break;
     }
     spread_ = std::max({spread_, base_->spread(), best_->spread()});
-    if (base_->measured() && best_->measured() && Gains(*best_, *base_, settings_.margin)) {
-      ratio_ = best_->RatioTo(*base_);
-      return;
-    }
-    best_ = base_.get();
+    if (!best_->measured() || !Gains(*best_, *base_, settings_.margin)) best_ = base_.get();
   }
 
   // The slowest partitions, and the operators of delegates, each moved to the next delegate.
   void TryParts() {
     for (const Refused& refused : Moves()) {
-      if (!Allows(2 * best_->median())) return;
+      if (!Allows(2 * best_->time())) return;
       Refused more = best_->refused();
       for (const auto& [delegate, numbers] : refused) more[delegate].insert(numbers.begin(), numbers.end());
       Try("a part elsewhere", std::move(more));
@@ -409,7 +406,7 @@ class PlacementSearch {
     std::string ended = ended_ ? ", ended by the budget" : "";
     if (others_ > kMostDisturbance)
       ended += fmt::format(", unsure: other processes took {:.0f} % of the processors", 100 * others_);
-    else if (spread_ / 4 > kMostDisturbance)
+    else if (spread_ > kMostDisturbance)
       ended += fmt::format(", unsure: times varied by {:.0f} %", 100 * spread_);
     result.decision.unsure_searches = result.decision.disturbance > kMostDisturbance ? 1 : 0;
     result.decision.summary = fmt::format("{} ({}{})", text, Plural(tried_, "candidate"), ended);
@@ -428,7 +425,6 @@ class PlacementSearch {
   std::unique_ptr<Candidate> base_, changed_;
   Candidate* best_ = nullptr;
   bool confirming_ = false;
-  double ratio_ = 1;  // of the time of the best one to that of the first
   std::set<std::vector<uint32_t>> placements_;
   CostTable costs_;
   size_t tried_ = 0;

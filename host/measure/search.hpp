@@ -38,8 +38,8 @@ struct SearchSubject {
 
 struct SearchResult {
   PlacementDecision decision;
-  uint64_t best_ns = 0;               // median time of a run
-  uint64_t order_ns = 0, cpu_ns = 0;  // by their ratios to the best, turn by turn; the CPU alone, 0: not measured
+  uint64_t best_ns = 0;               // of a run, as Candidate::time
+  uint64_t order_ns = 0, cpu_ns = 0;  // the CPU alone, 0: not measured
   size_t candidates = 0;              // that were measured
   bool complete = true;               // false: the budget ended the search
   CostTable costs;                    // of the nodes in the candidates whose steps were timed

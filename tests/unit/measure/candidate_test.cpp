@@ -5,27 +5,27 @@
 namespace deputy::host {
 namespace {
 
-TEST(Candidate, TurnsAreComparedWithThoseBesideThem) {
+TEST(Candidate, HasTheTimeOfItsFastestTurn) {
   Candidate a("a", {}), b("b", {});
-  const auto add = [&](uint64_t of_a, uint64_t of_b) {
-    a.AddTurn(of_a);
-    b.AddTurn(of_b);
-  };
-  add(100, 125);
-  add(200, 250);  // the machine is slower for some turns
-  add(200, 250);
-  add(200, 125);  // and becomes faster between two of them
-  add(100, 125);
-  EXPECT_GT(a.median(), b.median());
+  EXPECT_FALSE(a.measured());
+  for (const uint64_t ns : {400, 100, 300, 120}) a.AddTurn(ns);
+  for (const uint64_t ns : {125, 500, 500, 500}) b.AddTurn(ns);
+  EXPECT_EQ(a.time(), 100u);
+  EXPECT_EQ(a.turns(), 4u);
   EXPECT_DOUBLE_EQ(a.RatioTo(b), 0.8);
-  EXPECT_DOUBLE_EQ(b.RatioTo(a), 1.25);
 }
 
-TEST(Candidate, OneThatWasDroppedIsComparedAtItsOwnTurns) {
-  Candidate a("a", {}), b("b", {});
-  a.AddTurn(600);
-  for (const uint64_t ns : {200, 100, 100}) b.AddTurn(ns);
-  EXPECT_DOUBLE_EQ(a.RatioTo(b), 3);
+TEST(Candidate, VariesByWhatItsTwoFastestTurnsDiffer) {
+  Candidate candidate("candidate", {});
+  const auto spread_after = [&](uint64_t ns) {
+    candidate.AddTurn(ns);
+    return candidate.spread();
+  };
+  EXPECT_DOUBLE_EQ(spread_after(200), 0);
+  EXPECT_DOUBLE_EQ(spread_after(250), 0.25);
+  EXPECT_DOUBLE_EQ(spread_after(900), 0.25);
+  EXPECT_DOUBLE_EQ(spread_after(100), 1);
+  EXPECT_DOUBLE_EQ(spread_after(150), 0.5);
 }
 
 bool GainsAfter(int turns, uint64_t ns, uint64_t other_ns, double margin = 0.03) {

@@ -115,16 +115,16 @@ TEST_F(SearchTest, ADelegateThatWasSlowForAMomentKeepsItsNodes) {
   EXPECT_LT(found->best_ns, found->cpu_ns);
 }
 
-TEST_F(SearchTest, TheNextFastestIsTakenWhereTheFastestWasSoForAMomentOnly) {
+// As where the kernel keeps its threads on one processor while another library's run in turns with them.
+TEST_F(SearchTest, ADelegateThatIsSlowBesideTheOrderOnlyIsTaken) {
   int fast_us = 50;
-  cpu_->execute = Waiting(200);
   fast_->execute = [&](const RunArgs& args) { return Waiting(fast_us)(args); };
   settings_.progress = [&](const std::string& candidate, double) {
-    if (candidate == "the order once more") fast_us = 5000;
+    fast_us = candidate == "the order once more" || candidate == "a part elsewhere" ? 4000 : 50;
   };
   const Result<SearchResult> found = Search({slow_, fast_});
   ASSERT_TRUE(found.ok());
-  EXPECT_EQ(Owners(found->decision), (Names{"cpu", "cpu", "cpu"})) << found->decision.summary;
+  EXPECT_EQ(Owners(found->decision), (Names{"fast", "fast", "fast"})) << found->decision.summary;
 }
 
 TEST_F(SearchTest, TheSecondDelegateMayBeTheFastest) {
