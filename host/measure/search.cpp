@@ -24,8 +24,8 @@ constexpr uint64_t kTurnNs = 8'000'000;
 // The first runs after those of another candidate are slower: threads of its library spin, or the kernel has moved the
 // threads of this one to a processor together, from which it moves them back after some 10 ms. A turn begins with the
 // first run that takes at most so many times what runs of this candidate have taken, or after this time.
-constexpr double kSettled = 1.15;
-constexpr uint64_t kSettlingNs = 30'000'000;
+constexpr double kWarm = 1.15;
+constexpr uint64_t kWarmUpNs = 30'000'000;
 constexpr size_t kMostRuns = 400;
 // Turns of each candidate: more where they are short, because a disturbance may take longer than one of them.
 constexpr uint64_t kLeastRounds = kTurnsOfGain, kMostRounds = 10;
@@ -162,15 +162,15 @@ class PlacementSearch {
   }
 
   // Runs the candidate until its runs take as long as in earlier turns; none: one of them failed.
-  std::optional<uint64_t> Settle(Candidate& candidate) {
+  std::optional<uint64_t> WarmUp(Candidate& candidate) {
     const uint64_t begin = NowNs(), earlier = candidate.time();
     uint64_t time = 0, before = begin;
     for (size_t run = 0; run < kMostRuns; ++run) {
       if (!candidate.Run(WithinBudget()).ok()) return std::nullopt;
       const uint64_t after = NowNs();
       time = after - std::exchange(before, after);
-      const bool is_settled = earlier != 0 && static_cast<double>(time) < kSettled * static_cast<double>(earlier);
-      if (is_settled || time > kTurnNs || after - begin > kSettlingNs || !Allows(time)) break;
+      const bool is_warm = earlier != 0 && static_cast<double>(time) < kWarm * static_cast<double>(earlier);
+      if (is_warm || time > kTurnNs || after - begin > kWarmUpNs || !Allows(time)) break;
     }
     return time;
   }
@@ -179,7 +179,7 @@ class PlacementSearch {
     std::vector<uint64_t> times;
     bool is_long = candidate.time() > kTurnNs;
     if (!is_long) {
-      const std::optional<uint64_t> last = Settle(candidate);
+      const std::optional<uint64_t> last = WarmUp(candidate);
       if (!last) return;
       is_long = *last > kTurnNs;
     }
@@ -297,7 +297,7 @@ class PlacementSearch {
 
   bool Profile(Candidate& candidate) {
     if (!candidate.steps().empty()) return true;
-    if (!Allows(3 * candidate.time()) || !Settle(candidate) || !candidate.Profile(WithinBudget())) return false;
+    if (!Allows(3 * candidate.time()) || !WarmUp(candidate) || !candidate.Profile(WithinBudget())) return false;
     candidate.AddTo(costs_, subject_.delegates);
     return true;
   }

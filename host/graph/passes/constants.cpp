@@ -34,30 +34,31 @@ void Narrow(double value, double& out) { out = value; }
 void Narrow(double value, Half& out) { out = ToHalf(value); }
 void Narrow(double value, BFloat16& out) { out = ToBFloat16(value); }
 
-// A tensor whose element i is `number(i)`.
-template <class T, class Number>
-std::optional<Tensor> Made(DType dtype, const Shape& shape, size_t count, Number number) {
+bool IsFinite(float value) { return std::isfinite(value); }
+bool IsFinite(double value) { return std::isfinite(value); }
+bool IsFinite(Half value) { return std::isfinite(ToFloat(value)); }
+bool IsFinite(BFloat16 value) { return std::isfinite(ToFloat(value)); }
+
+// A tensor of `count` elements that `fill(T*)` writes. None: one of them is not finite.
+template <class T, class Fill>
+std::optional<Tensor> Made(DType dtype, const Shape& shape, size_t count, Fill fill) {
   Result<Tensor> made = Tensor::Allocate(dtype, shape);
   if (!made.ok() || made->byte_size() != count * sizeof(T)) return std::nullopt;
   const std::span<T> target = made->template mutable_values<T>();
-  for (size_t i = 0; i < count; ++i) {
-    Narrow(number(i), target[i]);
-    if (!std::isfinite(Widen(target[i]))) return std::nullopt;
-  }
+  fill(target.data());
+  if (!std::all_of(target.begin(), target.end(), [](T value) { return IsFinite(value); })) return std::nullopt;
   return std::move(made).value();
 }
 
 template <class T>
 std::optional<Tensor> ScaledAs(const Tensor& tensor, size_t block, FunctionRef<double(size_t)> factor) {
   const std::span<const T> values = tensor.values<T>();
-  double current = 0;
-  size_t next = 0;  // the first element of the next block: a division for each element takes longer than the product
-  return Made<T>(tensor.dtype(), tensor.shape(), values.size(), [&](size_t i) {
-    if (i == next) {
-      current = factor(i / block);
-      next += block;
+  return Made<T>(tensor.dtype(), tensor.shape(), values.size(), [&](T* out) {
+    for (size_t begin = 0; begin < values.size(); begin += block) {
+      const double by = factor(begin / block);
+      const size_t end = std::min(begin + block, values.size());
+      for (size_t i = begin; i < end; ++i) Narrow(Widen(values[i]) * by, out[i]);
     }
-    return Widen(values[i]) * current;
   });
 }
 
@@ -104,12 +105,14 @@ std::vector<double> DoublesOf(const Tensor* tensor) {
 }
 
 std::optional<Tensor> FromDoubles(DType dtype, const Shape& shape, std::span<const double> values) {
-  const auto number = [values](size_t i) { return values[i]; };
+  const auto fill = [values](auto* out) {
+    for (size_t i = 0; i < values.size(); ++i) Narrow(values[i], out[i]);
+  };
   switch (dtype) {
-    case DType::kFloat32: return Made<float>(dtype, shape, values.size(), number);
-    case DType::kFloat64: return Made<double>(dtype, shape, values.size(), number);
-    case DType::kFloat16: return Made<Half>(dtype, shape, values.size(), number);
-    case DType::kBFloat16: return Made<BFloat16>(dtype, shape, values.size(), number);
+    case DType::kFloat32: return Made<float>(dtype, shape, values.size(), fill);
+    case DType::kFloat64: return Made<double>(dtype, shape, values.size(), fill);
+    case DType::kFloat16: return Made<Half>(dtype, shape, values.size(), fill);
+    case DType::kBFloat16: return Made<BFloat16>(dtype, shape, values.size(), fill);
     default: return std::nullopt;
   }
 }

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/aligned.hpp"
 #include "base/printable.hpp"
 #include "graph/graph.hpp"
 #include "import/onnx/condense.hpp"
@@ -215,8 +216,12 @@ Result<Tensor> TensorReader::FromBytes(DType dtype, Shape shape, std::span<const
   const bool clean = dtype != DType::kBool || std::all_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b <= 1; });
   if (keep != nullptr && aligned && clean && !bytes.empty())
     return Tensor::Wrap(dtype, std::move(shape), const_cast<uint8_t*>(bytes.data()), bytes.size(), keep);
-  DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(dtype, std::move(shape)));
-  if (!bytes.empty()) std::memcpy(tensor.mutable_data(), bytes.data(), bytes.size());
+  // Not Tensor::Allocate, which writes zeros first.
+  const std::shared_ptr<uint8_t> memory = AllocateWithinMachine(bytes.size());
+  if (memory == nullptr)
+    return Error(StatusCode::kResourceExhausted, "no memory for a tensor of {} bytes", bytes.size());
+  if (!bytes.empty()) std::memcpy(memory.get(), bytes.data(), bytes.size());
+  DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Wrap(dtype, std::move(shape), memory.get(), bytes.size(), memory));
   if (!clean) MakeBools(tensor.mutable_values<uint8_t>());
   return tensor;
 }

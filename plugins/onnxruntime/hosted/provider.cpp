@@ -43,11 +43,6 @@ class HostedProvider final : public Provider, public std::enable_shared_from_thi
   sdk::Result<std::vector<Answer>> Ask(const sdk::PartitionView& nodes) override {
     std::vector<Answer> answers(nodes.nodes().size());
     kept_.reset();
-    if (IsBuiltIn()) {
-      // It has kernels for nearly everything, and says at once when a session is made for which node it has none.
-      for (Answer& answer : answers) answer.is_taken = true;
-      return answers;
-    }
     DEPUTY_SDK_ASSIGN_OR_RETURN(sdk::OnnxModel model, WriteComparable(nodes));
     LogScope log(host_);
     {

@@ -9,6 +9,8 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -99,7 +101,7 @@ class OnnxWriter {
   };
 
   // Where `name` is taken or empty, another one.
-  std::string Unique(std::set<std::string>& used, std::string_view name, const char* otherwise) {
+  std::string Unique(std::unordered_set<std::string>& used, std::string_view name, const char* otherwise) {
     std::string unique(name);
     if (unique.empty()) unique = otherwise + std::to_string(used.size());
     while (!used.insert(unique).second) unique += "_";
@@ -258,8 +260,8 @@ class OnnxWriter {
   const OnnxOptions& options_;
   OnnxModel model_;
   ProtobufMessage graph_;
-  std::map<deputy_value_id, std::string> names_;
-  std::set<std::string> used_values_, used_nodes_;
+  std::unordered_map<deputy_value_id, std::string> names_;
+  std::unordered_set<std::string> used_values_, used_nodes_;
   std::map<std::string, int64_t> opsets_;
   std::set<deputy_value_id> outputs_, constant_ids_;
   int64_t ir_version_ = IrVersionOf(DType::kUndefined);
