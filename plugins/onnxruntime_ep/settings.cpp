@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "deputy/output_file.hpp"
 #include "deputy/printable.hpp"
 
 namespace ort_ep {
@@ -71,6 +72,7 @@ Result<Context> OpenContext(const Settings& settings, const std::vector<std::str
 }
 
 Result<Deputy> OpenDeputy(const Settings& settings) {
+  if (!settings.report.empty()) DEPUTY_RETURN_IF_ERROR(deputy::CheckOutputFile(settings.report));
   DEPUTY_ASSIGN_OR_RETURN(Context whole, OpenContext(settings));
   if (settings.delegates.empty()) {
     DEPUTY_RETURN_IF_ERROR(whole.Load());

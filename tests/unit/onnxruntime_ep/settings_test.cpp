@@ -31,6 +31,16 @@ TEST(ReadSettings, AnUnknownOptionIsRefusedWithTheNearestOrAll) {
             "DeputyExecutionProvider has no option 'threads'; the options are config, report");
 }
 
+TEST(OpenDeputy, AReportThatCannotBeWrittenIsRefusedBeforeAnyRun) {
+  for (const char* path : {"/nonexistent/report.json", "/tmp"}) {
+    Settings settings;
+    settings.report = path;
+    const deputy::Result<Deputy> opened = OpenDeputy(settings);
+    ASSERT_FALSE(opened.ok());
+    EXPECT_NE(opened.status().ToString().find(path), std::string::npos) << opened.status().ToString();
+  }
+}
+
 TEST(OpenDeputy, AConfigurationThatIsNotThereIsRefusedWithItsPath) {
   Settings settings;
   settings.config = "/nonexistent/deputy.yaml";
