@@ -220,17 +220,17 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
     return outputs;
   }
 
-  // Providers end their process on tensors without elements.
-  static bool IsNumbers(const sdk::ValueView& value) {
-    return !value.exists() ||
-           (value.dtype() != sdk::DType::kString && !(value.shape_known() && value.element_count() == 0));
-  }
-
+  // Providers end their process on tensors without elements, but for those that Resize has in place of operands that are
+  // left out.
   static bool IsWritable(const sdk::NodeView& node) {
+    const auto is_writable = [&node](const sdk::ValueView& value) {
+      if (!value.exists() || (node.Is("Resize") && value.is_constant())) return true;
+      return value.dtype() != sdk::DType::kString && !(value.shape_known() && value.element_count() == 0);
+    };
     for (size_t i = 0; i < node.input_count(); ++i)
-      if (!IsNumbers(node.input(i))) return false;
+      if (!is_writable(node.input(i))) return false;
     for (size_t i = 0; i < node.output_count(); ++i)
-      if (!IsNumbers(node.output(i))) return false;
+      if (!is_writable(node.output(i))) return false;
     return !node.has_regions();
   }
 

@@ -13,6 +13,7 @@ import unittest
 from pathlib import Path
 
 import real_models_test
+from scratch import ScratchCase, variables_of
 
 ARGS = None
 # Nodes of ggml that run right, at least; of ONNX Runtime's it takes all of a model or none: of these models 14 nodes of
@@ -22,14 +23,11 @@ GGML_NODES = {"aecmos_16k": 27, "dnsmos_p808": 17, "magika_fast_v2_1": 44, "mnis
               "t5_random_encoder": 43, "ultraface_rfb_320": 73, "vittrack": 171}  # fmt: skip
 
 
-class Guests(unittest.TestCase):
+class Guests(ScratchCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        script = Path(ARGS.guests) / "env.sh"
-        named = subprocess.run(["sh", "-c", f". {script} && env -0"], capture_output=True, text=True, check=True).stdout
-        self.environment = dict(line.split("=", 1) for line in named.split("\0") if "=" in line)
-        self.environment.update(XDG_CACHE_HOME=scratch.name, ORT_GGML_LOG="error")
+        super().setUp()
+        self.environment = variables_of(Path(ARGS.guests) / "env.sh")
+        self.environment.update(XDG_CACHE_HOME=str(self.scratch), ORT_GGML_LOG="error")
 
     def deputy(self, *arguments):
         return subprocess.run([ARGS.deputy, *arguments], capture_output=True, text=True, timeout=1800,

@@ -8,13 +8,12 @@ import importlib.util
 import json
 import os
 import re
-import subprocess
 import sys
 import unittest
 from pathlib import Path
 
 import onnx_bytes as onnx
-from scratch import ScratchCase, run_program
+from scratch import ScratchCase, run_program, variables_of
 
 ARGS = None
 SHAPE = (1, 4, 8, 8)
@@ -26,12 +25,6 @@ def runtime():
     spec = importlib.util.find_spec("onnxruntime")
     found = glob.glob(os.path.join(os.path.dirname(spec.origin), "capi", "libonnxruntime.so*")) if spec else []
     return found[0] if found else None
-
-
-def variables_of(script):
-    """The environment after a shell has read the script."""
-    said = subprocess.run(["sh", "-c", f". {script} && env -0"], capture_output=True, text=True, check=True).stdout
-    return dict(line.split("=", 1) for line in said.split("\0") if "=" in line)
 
 
 class WithDeputy(ScratchCase):
@@ -84,6 +77,14 @@ class OwnProvider(WithDeputy):
 
     def test_ItRunsInThisProcess(self):
         self.assertEqual(self.placed({"runtime": runtime()}, "    isolation: none\n")[0], 4)
+
+    def test_ATensorWithoutElementsIsAnOperandThatResizeLeavesOut(self):
+        self.model.write_bytes(onnx.model(
+            [onnx.node("Resize", ["x", "roi", "scales"], ["y"])], [onnx.value_info("x", SHAPE)],
+            [onnx.value_info("y", SHAPE)],
+            initializers=[onnx.tensor([], (0,), "roi"), onnx.tensor([1, 1, 1, 1], (4,), "scales")]))  # fmt: skip
+        (self.scratch / "y.npy").write_bytes(onnx.npy(VALUES, SHAPE))
+        self.assertEqual(self.placed({"runtime": runtime()}, "    isolation: none\n")[0], 1)
 
     def test_AMissingRuntimeIsAReasonWithTheRemedy(self):
         said = self.refused({"runtime": "/nowhere/libonnxruntime.so"}, "cannot open ONNX Runtime: .*pip install onnxruntime")

@@ -14,6 +14,12 @@ def run_program(program, *arguments, env=None):
                           timeout=300)  # fmt: skip
 
 
+def variables_of(script):
+    """The environment after a shell has read the script."""
+    said = subprocess.run(["sh", "-c", f". {script} && env -0"], capture_output=True, text=True, check=True).stdout
+    return dict(line.split("=", 1) for line in said.split("\0") if "=" in line)
+
+
 class ScratchCase(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
