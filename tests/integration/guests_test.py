@@ -38,8 +38,11 @@ class Guests(ScratchCase):
         nodes, said = {}, {}
         name = Path(config).stem
         for model in models:
+            # In halves 36 of its 100,352 quantized elements are a step of 1.72 away.
+            tolerance = ["--atol-scale", "0.1"] if (name, model) == ("qnn", "ort_qdq_resblock") else []
             with self.subTest(model):
-                done = self.deputy("test-case", str(Path(ARGS.data) / "models" / model), "--config", config, *arguments)
+                done = self.deputy("test-case", str(Path(ARGS.data) / "models" / model), "--config", config, *tolerance,
+                                   *arguments)  # fmt: skip
                 line = re.search(rf"(?m)^pass  {model}  .*", done.stdout)
                 self.assertIsNotNone(line, done.stdout + done.stderr)
                 count = re.search(rf"\b{name} (\d+)/\d+ nodes", line[0])
@@ -71,7 +74,7 @@ class Guests(ScratchCase):
         self.assertRegex(said["magika_fast_v2_1"], "received SIGSEGV|wrong result of ggml")
 
     def test_Qnn(self):
-        nodes, _ = self.in_both("qnn", *real_models_test.HALF)
+        nodes, _ = self.in_both("qnn")
         self.assertGreater(min(nodes.values()), 8)
 
     def test_WebGpu(self):
@@ -83,7 +86,7 @@ class Guests(ScratchCase):
     def test_OwnTables(self):
         for config in ("ggml", "qnn"):
             own = ["--set", f"delegates.{config}.options.runtime=own"]
-            nodes, _ = self.passes(config, *own, *real_models_test.HALF)
+            nodes, _ = self.passes(config, *own)
             self.assertGreater(sum(nodes.values()), 400, config)
 
 
