@@ -125,7 +125,7 @@ class PlacementSearch {
   // About the time that Confirm takes.
   uint64_t ConfirmNs() const {
     const uint64_t runs = std::min<uint64_t>(kTurnNs / std::max<uint64_t>(1, base_->time()) + 1, kMostRuns);
-    return 2 * RoundsFor(base_->time()) * (runs + (runs > 1 ? 1 : 0)) * base_->time();
+    return kWarmUpNs + 2 * RoundsFor(base_->time()) * (runs + (runs > 1 ? 1 : 0)) * base_->time();
   }
 
   // Compiled and run once, which verifies what is new in it. Null: it cannot be made, places every node as another

@@ -40,6 +40,15 @@ sdk::Result<TextPairs> ReadPairs(const std::string& option, const std::string& t
   return pairs;
 }
 
+// "qnn" for libonnxruntime_providers_qnn.so and libonnxruntime_qnn.so.
+std::string NameOf(const std::string& library) {
+  std::string name = library.substr(library.rfind('/') + 1);
+  name = name.substr(0, name.find(".so"));
+  for (const std::string prefix : {"lib", "onnxruntime_", "providers_"})
+    if (name.compare(0, prefix.size(), prefix) == 0) name.erase(0, prefix.size());
+  return name;
+}
+
 // A reason of a verdict or an estimate has at most 512 bytes; providers say more.
 std::string Shortened(std::string reason) {
   constexpr size_t kMost = 400;
@@ -96,6 +105,8 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
     if (is_own && settings.library.empty())
       return sdk::Status(sdk::Code::kInvalidArgument, "option 'runtime: own' needs option 'library'");
     if (settings.library.empty() && settings.name.empty()) settings.name = "CPUExecutionProvider";
+    // Not any name: an EP that states it as its own would hide a mistake.
+    settings.registered = FindKnown(settings.name) != nullptr ? settings.name : NameOf(settings.library);
     DEPUTY_SDK_ASSIGN_OR_RETURN(settings.session_config,
                                 ReadPairs("session_config", options().String("session_config")));
     DEPUTY_SDK_ASSIGN_OR_RETURN(TextPairs more, ReadPairs("provider_options", options().String("provider_options")));
@@ -119,6 +130,7 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
       settings.options.emplace_back(known->threads_option, std::to_string(settings.threads));
     settings.options.insert(settings.options.end(), more.begin(), more.end());
     if (known != nullptr) settings.power_entry = known->power_entry;
+    if (known != nullptr) fatal_operator_ = known->fatal_operator;
     settings.is_serial = known == nullptr || known->is_serial;
     settings.keeps_context = known != nullptr && known->keeps_context && !is_own;
     keeps_context_ = settings.keeps_context;
@@ -148,8 +160,14 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
   void Look(const sdk::GraphView& graph) override {
     verdicts_.clear();
     std::vector<sdk::NodeView> nodes;
-    for (size_t i = 0; i < graph.node_count(); ++i)
-      if (const sdk::NodeView node = graph.NodeAt(i); node.offered() && IsWritable(node)) nodes.push_back(node);
+    for (size_t i = 0; i < graph.node_count(); ++i) {
+      const sdk::NodeView node = graph.NodeAt(i);
+      if (!node.offered() || !IsWritable(node)) continue;
+      if (!fatal_operator_.empty() && node.Is(fatal_operator_))
+        verdicts_[node.id()] = sdk::Verdict::No(sdk::Reason::kOther, "the provider ends its process in a run of it");
+      else
+        nodes.push_back(node);
+    }
     if (is_built_in_) {
       // It has kernels for nearly everything, and says for which node it has none when a session is made.
       for (const sdk::NodeView& node : nodes) verdicts_[node.id()] = sdk::Verdict::Yes();
@@ -220,8 +238,8 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
     return outputs;
   }
 
-  // Providers end their process on tensors without elements, but for those that Resize has in place of operands that are
-  // left out.
+  // Providers end their process on tensors without elements, but for those that Resize has in place of operands that
+  // are left out.
   static bool IsWritable(const sdk::NodeView& node) {
     const auto is_writable = [&node](const sdk::ValueView& value) {
       if (!value.exists() || (node.Is("Resize") && value.is_constant())) return true;
@@ -247,6 +265,7 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
   std::shared_ptr<Provider> provider_;
   std::map<deputy_node_id, sdk::Verdict> verdicts_;
   FailedNodes failed_;
+  std::string fatal_operator_;
   bool tries_ = false, computes_half_ = false, is_built_in_ = false, keeps_context_ = false;
 };
 

@@ -27,6 +27,7 @@ struct KnownProvider {
   std::string power_entry = {};      // of a run's configuration, takes them too
   std::string threads_option = {};   // takes the number of threads of its pool
   bool is_serial = false;            // its sessions neither run nor are made at once
+  std::string fatal_operator = {};   // that it claims, and ends its process in a run of
 };
 
 // From level 1 on: low, balanced, high, extreme.

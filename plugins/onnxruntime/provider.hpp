@@ -21,6 +21,7 @@ struct ProviderSettings {
   std::string runtime;         // path or name of ONNX Runtime's library; unused with own tables
   std::string library;         // path of the EP's library; empty: one that is built into ONNX Runtime
   std::string name;            // of the EP, as it states it; empty: that of the library's first
+  std::string registered;      // name under which the library is registered, which some EPs state as their own
   std::string device;          // "cpu", "gpu", "npu", or an index into the EP's devices; empty: its first
   TextPairs options;           // of the EP, with its names
   TextPairs session_config;    // entries of the session's configuration
@@ -58,16 +59,6 @@ class Provider {
 inline std::mutex& OneAtATime() {
   static std::mutex mutex;
   return mutex;
-}
-
-// The name under which a library is registered where none is given, which some EPs take as their own: "qnn" for
-// libonnxruntime_providers_qnn.so and libonnxruntime_qnn.so.
-inline std::string RegisteredName(const std::string& library) {
-  std::string name = library.substr(library.rfind('/') + 1);
-  name = name.substr(0, name.find(".so"));
-  for (const std::string prefix : {"lib", "onnxruntime_", "providers_"})
-    if (name.compare(0, prefix.size(), prefix) == 0) name.erase(0, prefix.size());
-  return name;
 }
 
 // The position of the first device that is as `wanted` in ProviderSettings::device. kUnavailable: none is.

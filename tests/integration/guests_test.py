@@ -19,7 +19,7 @@ ARGS = None
 # Nodes of ggml that run right, at least; of ONNX Runtime's it takes all of a model or none: of these models 14 nodes of
 # policy_go1, silero_vad_16k_op15 and t5_random_encoder.
 GGML_NODES = {"aecmos_16k": 27, "dnsmos_p808": 17, "magika_fast_v2_1": 44, "mnist_cntk": 5, "ort_qdq_resblock": 3,
-              "policy_go1": 14, "ppocr_det_v2_ch": 115, "silero_vad_16k_op15": 34, "squeezenet_fp16": 35,
+              "policy_go1": 14, "ppocr_det_v2_ch": 109, "silero_vad_16k_op15": 34, "squeezenet_fp16": 35,
               "t5_random_encoder": 43, "ultraface_rfb_320": 73, "vittrack": 171}  # fmt: skip
 
 

@@ -214,6 +214,25 @@ class Guests(WithDeputy):
         self.assertEqual(nodes, 3)
         self.assertRegex(said, "refused 1 node of partition .*'conv' .*only 1-D convolutions")
 
+    def test_AnOperatorThatEndsGgmlsProcessStaysWithTheNext(self):
+        # It aborts in the run of its second Resize.
+        large = (1, 4, 32, 32)
+        self.model.write_bytes(onnx.model(
+            [onnx.node("Relu", ["x"], ["a"], "first"), onnx.node("Resize", ["a", "roi", "scales"], ["b"], "twice"),
+             onnx.node("Resize", ["b", "roi", "scales"], ["y"], "again")],
+            [onnx.value_info("x", SHAPE)], [onnx.value_info("y", large)],
+            initializers=[onnx.tensor([], (0,), "roi"), onnx.tensor([1, 1, 2, 2], (4,), "scales")]))  # fmt: skip
+        done = self.deputy("run", self.model, "--config", "cpu-only", "--input", f"x={self.scratch}/x.npy",
+                           "--output-dir", self.scratch)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        nodes, _ = self.placed({"runtime": "libonnxruntime.so.1", "library": "libonnxruntime_ggml.so"},
+                               "    isolation: none\n")  # fmt: skip
+        self.assertEqual(nodes, 1)
+
+    def test_ANameThatGgmlWouldStateAsItsOwnIsRefused(self):
+        for name in ("libonnxruntime.so.1", "own"):
+            self.refused({"runtime": name, "library": "libonnxruntime_ggml.so", "provider": "Nope"}, "'Nope'.*ggml")
+
     def test_QnnRunsAWholeModelInHalfPrecision(self):
         options = {"runtime": "libonnxruntime.so.1", "library": "libonnxruntime_providers_qnn.so", "qnn": {"soc_model": 57}}
         nodes, _ = self.placed(options, "    precision: float16\n", ("--atol-scale", "1e-2"))

@@ -209,7 +209,7 @@ sdk::Result<std::shared_ptr<Provider>> OpenHosted(const sdk::Host& host, const P
   DEPUTY_SDK_ASSIGN_OR_RETURN(Runtime * runtime, Runtime::Open(settings.runtime));
   const LogScope log(host);
   DEPUTY_SDK_ASSIGN_OR_RETURN(const std::vector<const EpDevice*> devices,
-                              runtime->DevicesOf(settings.library, settings.name));
+                              runtime->DevicesOf(settings.library, settings.name, settings.registered));
   const Functions& functions = runtime->functions();
   std::vector<HardwareDeviceType> types;
   for (const EpDevice* device : devices)

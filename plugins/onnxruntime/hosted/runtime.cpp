@@ -82,7 +82,8 @@ sdk::Status Runtime::Take(Status* status, std::string_view what) const {
   return taken;
 }
 
-sdk::Result<std::vector<const EpDevice*>> Runtime::DevicesOf(const std::string& library, const std::string& name) {
+sdk::Result<std::vector<const EpDevice*>> Runtime::DevicesOf(const std::string& library, const std::string& name,
+                                                             const std::string& registered) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto listed = [this] {
     const EpDevice* const* all = nullptr;
@@ -93,10 +94,9 @@ sdk::Result<std::vector<const EpDevice*>> Runtime::DevicesOf(const std::string& 
   std::vector<const EpDevice*> devices;
   if (!library.empty()) {
     if (std::find(registered_.begin(), registered_.end(), library) == registered_.end()) {
-      const std::string registered_as = name.empty() ? RegisteredName(library) : name;
-      DEPUTY_SDK_ASSIGN_OR_RETURN(const std::string forwarder, forwarding::Prepare(*this, library, registered_as));
+      DEPUTY_SDK_ASSIGN_OR_RETURN(const std::string forwarder, forwarding::Prepare(*this, library, registered));
       DEPUTY_SDK_RETURN_IF_ERROR(
-          Take(functions_.RegisterExecutionProviderLibrary(env_, registered_as.c_str(), forwarder.c_str()),
+          Take(functions_.RegisterExecutionProviderLibrary(env_, registered.c_str(), forwarder.c_str()),
                "cannot register '" + library + "'"));
       registered_.push_back(library);
     }

@@ -47,9 +47,10 @@ class Runtime {
   const std::string& version() const { return version_; }
   const MemoryInfo* memory() const { return memory_; }
 
-  // The devices of the EP `name` in `library`, which is registered at the first call. Both may be empty: the library's
-  // first EP; an EP that is built in.
-  sdk::Result<std::vector<const EpDevice*>> DevicesOf(const std::string& library, const std::string& name);
+  // The devices of the EP `name` in `library`, which is registered as `registered` at the first call. An empty name: the
+  // library's first EP; an empty library: an EP that is built in.
+  sdk::Result<std::vector<const EpDevice*>> DevicesOf(const std::string& library, const std::string& name,
+                                                      const std::string& registered);
 
   // The failure in words, with `what` before it; releases it. OK for NULL.
   sdk::Status Take(Status* status, std::string_view what) const;

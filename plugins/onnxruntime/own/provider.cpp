@@ -286,9 +286,8 @@ sdk::Result<std::shared_ptr<Provider>> OpenOwn(const sdk::Host& host, const Prov
     return sdk::Status(sdk::Code::kInvalidArgument,
                        "the path of the execution provider's library is missing: only ONNX Runtime's library has "
                        "execution providers that are built into it");
-  const std::string registered = settings.name.empty() ? RegisteredName(settings.library) : settings.name;
   DEPUTY_SDK_ASSIGN_OR_RETURN(const std::shared_ptr<own::Library> library,
-                              own::Library::Open(settings.library, registered));
+                              own::Library::Open(settings.library, settings.registered));
   DEPUTY_SDK_ASSIGN_OR_RETURN(EpFactory* const factory, own::FactoryOf(*library, settings.name));
   const auto provider = std::make_shared<own::OwnProvider>(host, settings, library, factory);
   DEPUTY_SDK_RETURN_IF_ERROR(provider->Open());
