@@ -47,8 +47,8 @@ class Runtime {
   const std::string& version() const { return version_; }
   const MemoryInfo* memory() const { return memory_; }
 
-  // The devices of the EP `name` in `library`, which is registered as `registered` at the first call. An empty name: the
-  // library's first EP; an empty library: an EP that is built in.
+  // The devices of the EP `name` in `library`, which is registered as `registered` at the first call. An empty name:
+  // the library's first EP; an empty library: an EP that is built in.
   sdk::Result<std::vector<const EpDevice*>> DevicesOf(const std::string& library, const std::string& name,
                                                       const std::string& registered);
 
