@@ -110,9 +110,15 @@ Comparison CompareTensors(const Tensor& got, const Tensor& want, const Tolerance
 
 std::string DescribeMismatch(const Comparison& comparison) {
   if (!comparison.misfit.empty()) return comparison.misfit;
-  return fmt::format("{} of {} elements differ, worst at {}: got {:.7g}, want {:.7g}, |d| {:.4g}, allowed {:.4g}",
+  // All digits of whole numbers, whose last one may be the difference.
+  const auto text = [](double value) {
+    constexpr double kExact = 9007199254740992;  // 2^53
+    const bool is_whole = std::trunc(value) == value && std::fabs(value) < kExact;
+    return is_whole ? fmt::format("{:.0f}", value) : fmt::format("{:.7g}", value);
+  };
+  return fmt::format("{} of {} elements differ, worst at {}: got {}, want {}, |d| {:.4g}, allowed {:.4g}",
                      comparison.wrong, comparison.elements, host::ShapeToString(comparison.worst_index),
-                     comparison.worst_got, comparison.worst_want, comparison.worst_difference,
+                     text(comparison.worst_got), text(comparison.worst_want), comparison.worst_difference,
                      comparison.worst_allowed);
 }
 
@@ -131,6 +137,7 @@ void ModelTraits::Add(std::string_view domain, std::string_view op_type, std::st
 
 Tolerance ToleranceFor(const ToleranceSettings& given, DType output, const ModelTraits& model) {
   Tolerance tolerance;
+  if (!IsFloating(output) && SizeOf(output) > 2 && !model.quantized) tolerance.rtol = 0;
   if (IsFloating(output)) tolerance.atol_scale = model.is_network() ? 1e-5 : 1e-6;
   if (IsFloating(output) && model.is_network()) tolerance.least_magnitude = 0.01;
   if (output == DType::kFloat16 || output == DType::kBFloat16) {

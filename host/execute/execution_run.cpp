@@ -143,7 +143,7 @@ Status Execution::AnswerFailure(BoundStep& step, const Status& failure, const Ru
       (ended_process || IsDeviceFailure(status)) && step.health->delegate().IsFirstOfLoss(step.loss_number);
   // Two in a row are a fault of the plugin with this partition, not of its device: another one is not risked.
   if (ended_process && step.is_first_of_loss && step.health->EndedProcess())
-    status = Error(StatusCode::kPlugin, "{}, for the second time in a row", status.ToString());
+    status = Error(StatusCode::kPlugin, "for the second time in a row: {}", status.ToString());
   return RunAlternative(step, status, token);
 }
 

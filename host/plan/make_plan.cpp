@@ -254,8 +254,9 @@ Result<std::shared_ptr<const Plan>> MakeReference(const Plan& plan, const Step& 
 }
 
 Result<std::shared_ptr<const Plan>> MakePlanWithOnly(std::shared_ptr<const Graph> graph, size_t delegate,
-                                                     Delegates delegates) {
+                                                     Delegates delegates, std::span<const NodeId> refused) {
   PlacementOptions options;
+  for (const NodeId node : refused) options.refused[{graph.get(), delegate, node}] = {Reason::kWrongResult, ""};
   std::vector<HostedDelegate> unlimited;
   for (size_t d = 0; d < delegates.size(); ++d) {
     unlimited.emplace_back(delegates[d].delegate);

@@ -63,8 +63,8 @@ Result<std::shared_ptr<const Plan>> MakeAlternative(const Plan& plan, const Step
 // fallback of the configuration.
 Result<std::shared_ptr<const Plan>> MakeReference(const Plan& plan, const Step& step, Delegates delegates);
 // The same for a graph of its own, which has no inputs but captures; delegates other than `delegate` and those of the
-// reference have no nodes.
+// reference have no nodes, and `delegate` gets none of `refused`.
 Result<std::shared_ptr<const Plan>> MakePlanWithOnly(std::shared_ptr<const Graph> graph, size_t delegate,
-                                                     Delegates delegates);
+                                                     Delegates delegates, std::span<const NodeId> refused = {});
 
 }  // namespace deputy::host

@@ -14,8 +14,14 @@ std::optional<Digest> VerdictKeyOf(const Graph& graph, const PlacedPartition& pl
   return VerdictKey(graph, placed.spec, *owner.verdict_scope, sources.model);
 }
 
-// A resized executable may be wrong where one that was compiled for the shapes is right.
-Digest KeyOfResized(const Digest& compiled) { return Digester().AddText("deputy resized").Add(compiled).Finish(); }
+// A resized or restored executable may be wrong where one that was compiled for the shapes is right.
+Digest KeyOf(ExecutableOrigin origin, const Digest& compiled) {
+  switch (origin) {
+    case ExecutableOrigin::kResized: return Digester().AddText("deputy resized").Add(compiled).Finish();
+    case ExecutableOrigin::kRestored: return Digester().AddText("deputy restored").Add(compiled).Finish();
+    default: return compiled;
+  }
+}
 
 }  // namespace
 
@@ -23,8 +29,10 @@ std::optional<PartitionVerdict> KnownFault(const Graph& graph, const PlacedParti
                                            const HostedDelegate& owner, const PlanSources& sources) {
   const std::optional<Digest> key = VerdictKeyOf(graph, placed, owner, sources.verdicts);
   if (!key) return std::nullopt;
-  for (const Digest& one : {*key, KeyOfResized(*key)})
-    if (std::optional<PartitionVerdict> known = sources.verdicts.verdicts->Find(one, placed.spec.nodes.size());
+  for (const ExecutableOrigin origin :
+       {ExecutableOrigin::kCompiled, ExecutableOrigin::kResized, ExecutableOrigin::kRestored})
+    if (std::optional<PartitionVerdict> known =
+            sources.verdicts.verdicts->Find(KeyOf(origin, *key), placed.spec.nodes.size());
         known && !known->right)
       return known;
   return std::nullopt;
@@ -40,7 +48,7 @@ std::shared_ptr<StepHealth> HealthOf(const Graph& graph, const PlacedPartition& 
   const RunHandling& handling = owner.health->handling();
   if (!handling.falls_back && !handling.verifies()) return nullptr;
   std::optional<Digest> key = VerdictKeyOf(graph, placed, owner, sources.verdicts);
-  if (key && step.origin == ExecutableOrigin::kResized) key = KeyOfResized(*key);
+  if (key) key = KeyOf(step.origin, *key);
   auto health = std::make_shared<StepHealth>(owner.health, key);
   const std::optional<PartitionVerdict> verdict =
       key ? sources.verdicts.verdicts->Find(*key, placed.spec.nodes.size()) : std::nullopt;

@@ -11,7 +11,8 @@ namespace deputy::host {
 // Null where a failure of the step ends the run and no run is verified.
 std::shared_ptr<StepHealth> HealthOf(const Graph& graph, const PlacedPartition& placed, const Step& step,
                                      const HostedDelegate& owner, const PlanSources& sources);
-// The verdict on a partition that its delegate is known to compute wrongly, compiled for its shapes or resized to them.
+// The verdict on a partition that its delegate is known to compute wrongly, compiled for its shapes, resized to them or
+// restored.
 std::optional<PartitionVerdict> KnownFault(const Graph& graph, const PlacedPartition& placed,
                                            const HostedDelegate& owner, const PlanSources& sources);
 // The error that a wrong result is where no other delegate may replace it.

@@ -113,7 +113,9 @@ void PluginFaults::Judge(const std::string& fault) {
 Status PluginFaults::Check(const FaultContent& content) const {
   const MutexLock lock(mutex_);
   const auto refusal = [](const FaultRecord& record, const std::string& what, const char* how_often) {
-    return Error(StatusCode::kPlugin, "its worker process {} with {} before, {}", record.text, what, how_often)
+    // The text comes last: it may end in remarks of its own.
+    return Error(StatusCode::kPlugin, "it failed with {} before, {}: its worker process {}", what, how_often,
+                 record.text)
         .Advise("'deputy quarantine ls' lists what is kept away from plugins, 'clear' releases it");
   };
   size_t models = 0;  // from which the content is kept away

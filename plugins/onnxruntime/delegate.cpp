@@ -140,7 +140,15 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
              (options().Enum("trial") == "auto" &&
               (known == nullptr ? !settings.library.empty() : known->builds_in_first_run));
     is_built_in_ = settings.library.empty();
-    DEPUTY_SDK_ASSIGN_OR_RETURN(provider_, is_own ? OpenOwn(host(), settings) : OpenHosted(host(), settings));
+    auto opened = is_own ? OpenOwn(host(), settings) : OpenHosted(host(), settings);
+    // It may fail before it registers one, and its own reason is then not the cause.
+    const bool needs_runtime = is_own && known != nullptr && known->registers_kernels;
+    if (!opened.ok() && needs_runtime && opened.status().code() != sdk::Code::kNotFound)
+      return sdk::Status(sdk::Code::kNotSupported, known->name +
+                                                       " registers kernels, which needs ONNX Runtime's library, not "
+                                                       "'runtime: own' (" +
+                                                       opened.status().message() + ")");
+    DEPUTY_SDK_ASSIGN_OR_RETURN(provider_, std::move(opened));
     return {};
   }
 

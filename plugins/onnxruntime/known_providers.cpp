@@ -36,7 +36,9 @@ const std::vector<KnownProvider>& KnownProviders() {
        /*clock_option=*/"",
        /*power_entry=*/"",
        /*threads_option=*/"",
-       /*is_serial=*/true},
+       /*is_serial=*/true,
+       /*fatal_operator=*/"",
+       /*registers_kernels=*/true},
       {"openvino", "OpenVINOExecutionProvider", {}, /*builds_in_first_run=*/false, /*keeps_context=*/true},
       {"cpu_ep", "CPUExecutionProvider", {}}};
   return providers;

@@ -28,6 +28,7 @@ struct KnownProvider {
   std::string threads_option = {};   // takes the number of threads of its pool
   bool is_serial = false;            // its sessions neither run nor are made at once
   std::string fatal_operator = {};   // that it claims, and ends its process in a run of
+  bool registers_kernels = false;    // for ONNX Runtime's library, in place of compiling
 };
 
 // From level 1 on: low, balanced, high, extreme.

@@ -61,16 +61,36 @@ inline std::mutex& OneAtATime() {
   return mutex;
 }
 
+// Of a library that dlopen has refused with `failure`: what the sandbox keeps from a worker process has its remedy, all
+// else has `otherwise`.
+inline sdk::Status CannotOpen(const std::string& what, const std::string& path, const std::string& failure,
+                              const std::string& otherwise) {
+  // The failure may be that of a library which this one needs.
+  const bool is_named = failure.find(path) != std::string::npos;
+  const bool is_refused = failure.find("Permission denied") != std::string::npos;
+  return sdk::Status(sdk::Code::kNotFound,
+                     "cannot open " + what + ": " + (is_named ? failure : "'" + path + "': " + failure) + "; " +
+                         (is_refused ? "the sandbox reads the folders of the system, of LD_LIBRARY_PATH and of "
+                                       "'plugins: {readable: [DIR]}'"
+                                     : otherwise));
+}
+
+// The same for the library of an EP.
+inline sdk::Status CannotOpenProvider(const std::string& path, const std::string& failure) {
+  return CannotOpen("the execution provider", path, failure,
+                    "install its package, such as 'pip install onnxruntime-qnn', and give option 'library' its path");
+}
+
 // The position of the first device that is as `wanted` in ProviderSettings::device. kUnavailable: none is.
 inline sdk::Result<size_t> ChooseDevice(const std::vector<HardwareDeviceType>& devices, const std::string& wanted) {
+  if (devices.empty()) return sdk::Status(sdk::Code::kUnavailable, "the execution provider offers no device here");
   std::string list;
   for (size_t i = 0; i < devices.size(); ++i) {
     const std::string kind = devices[i] == kGpu ? "gpu" : devices[i] == kNpu ? "npu" : "cpu";
     if (wanted.empty() || wanted == kind || wanted == std::to_string(i)) return i;
     list += (i == 0 ? "" : ", ") + std::to_string(i) + ": " + kind;
   }
-  return sdk::Status(sdk::Code::kUnavailable,
-                     "option 'device': no device is '" + wanted + "'; there are: " + (list.empty() ? "none" : list));
+  return sdk::Status(sdk::Code::kUnavailable, "option 'device': no device is '" + wanted + "'; there are: " + list);
 }
 
 // A message with what the EP has said, unless it has that already.

@@ -62,6 +62,9 @@ Provider::Provider(const Runtime& environment, const ort::Logger* session_logger
       planner_(std::move(deputy), environment.host_minor() >= kFirstWithSubgraphs) {
   report_.host_version = environment.host_version();
   report_.settings = std::move(settings);
+  report_.absent = planner_.deputy().absent;
+  for (const auto& [name, reason] : report_.absent)
+    runtime_.Log(ort::kWarning, "delegate '" + name + "' is not used, its nodes go to the next one: " + reason);
   version = kStatedVersion;
   GetName = [](const Ep*) { return kProviderName; };
   GetCapability = [](Ep* ep, const ort::Graph* graph, ort::EpGraphSupportInfo* support) {

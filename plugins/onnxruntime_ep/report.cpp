@@ -148,7 +148,9 @@ std::string ReportText(const Report& report, const deputy::Context& context) {
   Json json;
   json.Begin('{').Field("deputy", deputy::DescribeInstallation().version);
   json.Field("onnxruntime", report.host_version).Field("config", report.settings.config);
-  json.Field("delegates", report.settings.delegates).Key("graphs").Begin('[');
+  json.Field("delegates", report.settings.delegates).Key("absent").Begin('[');
+  for (const auto& [name, reason] : report.absent) json.Begin('{').Field("name", name).Field("reason", reason).End('}');
+  json.End(']').Key("graphs").Begin('[');
   for (const std::shared_ptr<FusedModel>& model : report.models) {
     json.Begin('{').Field("name", model->name()).Field("nodes", model->nodes()).Field("runs", model->runs());
     json.Field("failed_runs", model->failed_runs()).Key("placement");

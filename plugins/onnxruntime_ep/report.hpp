@@ -13,6 +13,7 @@ namespace ort_ep {
 struct Report {
   std::string host_version;
   Settings settings;
+  TextPairs absent;  // of Deputy::absent
   std::vector<LeftNode> left;
   std::vector<std::shared_ptr<FusedModel>> models;
 };

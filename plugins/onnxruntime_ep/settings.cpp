@@ -24,18 +24,34 @@ std::string AdviceFor(const std::string& name, const std::vector<std::string>& k
   return list.empty() ? "there are no " + what : "the " + what + " are " + list;
 }
 
-// The reason why each delegate that was asked for cannot be used, if one cannot.
-Status CheckOpened(const Context& context, const std::vector<std::string>& wanted) {
-  Result<deputy::DelegateListing> listing = context.ListDelegates();
-  if (!listing.ok()) return std::move(listing).status();
-  for (const auto& [name, reason] : listing->absent)
-    if (std::find(wanted.begin(), wanted.end(), name) != wanted.end())
+// Of the delegates that were asked for, those that are absent because of faults. An error where one is for another
+// reason.
+Result<TextPairs> CheckOpened(const Context& context, const std::vector<std::string>& wanted) {
+  DEPUTY_ASSIGN_OR_RETURN(deputy::DelegateListing listing, context.ListDelegates());
+  std::erase_if(listing.absent,
+                [&](const auto& one) { return std::find(wanted.begin(), wanted.end(), one.first) == wanted.end(); });
+  for (const auto& [name, reason] : listing.absent)
+    if (!IsAbsentForFaults(context, reason))
       return Status(StatusCode::kUnavailable, "delegate '" + name + "' cannot be used: " + reason)
           .Advise("'deputy doctor' checks the configuration; the device of the whole configuration goes without it");
-  return {};
+  return std::move(listing.absent);
 }
 
 }  // namespace
+
+bool IsAbsentForFaults(const Context& context, const std::string& reason) {
+  // The host says so in words alone: of a fault in this process, and of one that is kept for the file.
+  for (const char* words : {"its worker process ", "the rule failed-in-use", "it is quarantined"})
+    if (reason.find(words) != std::string::npos) return true;
+  // Nothing is kept without a cache: the file is run once more.
+  const Result<deputy::PluginListing> listing = context.ListPlugins();
+  if (!listing.ok()) return false;
+  const std::vector<std::string> faults = {"probe-crashed", "probe-exited", "probe-timed-out", "probe-garbage"};
+  return std::any_of(listing->plugins.begin(), listing->plugins.end(), [&](const deputy::PluginReport& plugin) {
+    return std::find(faults.begin(), faults.end(), plugin.rule) != faults.end() &&
+           reason.find(plugin.file + " has it, but ") != std::string::npos;
+  });
+}
 
 Result<Settings> ReadSettings(const TextPairs& entries, std::vector<std::string> delegates) {
   Settings settings;
@@ -58,6 +74,10 @@ Result<Settings> ReadSettings(const TextPairs& entries, std::vector<std::string>
 }
 
 Status SetDynamicOption(Context context, const std::string& key, const std::string& value) {
+  if (key.rfind(kOptionPrefix, 0) == 0)
+    return Status(StatusCode::kInvalidArgument, "'" + key + "' is no dynamic option")
+        .Advise("options of a session are given when it is made; dynamic ones have the form " +
+                std::string(kDynamicPrefix) + "NAME.OPTION");
   if (key.rfind(kDynamicPrefix, 0) != 0) return {};
   const size_t begin = std::strlen(kDynamicPrefix), dot = key.rfind('.');
   if (dot <= begin || dot + 1 == key.size())
@@ -95,12 +115,12 @@ Result<Deputy> OpenDeputy(const Settings& settings) {
           .Advise(AdviceFor(wanted, known, "delegates"));
   DEPUTY_ASSIGN_OR_RETURN(Context chosen, OpenContext(settings, changes));
   DEPUTY_RETURN_IF_ERROR(chosen.Load());
-  DEPUTY_RETURN_IF_ERROR(CheckOpened(chosen, settings.delegates));
-  if (chosen.HasFallback()) return Deputy{chosen, {}, false};
+  DEPUTY_ASSIGN_OR_RETURN(TextPairs absent, CheckOpened(chosen, settings.delegates));
+  if (chosen.HasFallback()) return Deputy{chosen, {}, false, std::move(absent)};
   changes.push_back("fallback=cpu");
   DEPUTY_ASSIGN_OR_RETURN(Context placing, OpenContext(settings, changes));
   DEPUTY_RETURN_IF_ERROR(placing.Load());
-  return Deputy{chosen, placing, false};
+  return Deputy{chosen, placing, false, std::move(absent)};
 }
 
 }  // namespace ort_ep

@@ -38,11 +38,16 @@ inline constexpr const char* kDynamicPrefix = "deputy.";
 // where the session is to write a model with compiled parts.
 deputy::Result<Settings> ReadSettings(const TextPairs& entries, std::vector<std::string> delegates);
 
+// Whether a delegate is absent, for `reason` of DelegateListing::absent, because its plugin failed when it was run: it
+// crashed, hung or ended its process, or is quarantined for that. Not for one that is missing, or has refused to open.
+bool IsAbsentForFaults(const deputy::Context& context, const std::string& reason);
+
 // Of the configuration that these settings name, with `changes` ("path.to.key=value") over it.
 deputy::Result<deputy::Context> OpenContext(const Settings& settings, const std::vector<std::string>& changes = {});
 
 // Changes an option of a delegate for the runs that follow. Keys that are not Deputy's are not looked at: every
-// provider of a session gets all. Errors are those of Context::SetOption.
+// provider of a session gets all. kInvalidArgument for an option of a session; else errors are those of
+// Context::SetOption.
 deputy::Status SetDynamicOption(deputy::Context context, const std::string& key, const std::string& value);
 
 // What a session compiles and runs with.
@@ -52,10 +57,12 @@ struct Deputy {
   std::optional<deputy::Context> placing = {};
   // Whether Deputy also has the nodes that no delegate takes. Otherwise ONNX Runtime runs them.
   bool has_cpu = true;
+  TextPairs absent = {};  // delegates that are not used because of faults of their plugins: name, reason
 };
 
 // Opens the delegates. kNotFound for a delegate that the configuration does not have, kUnavailable for one that cannot
-// be opened.
+// be opened. A delegate of a device whose plugin has crashed, or is quarantined for it, is no error: its nodes go to
+// the next one, as after a crash in a run.
 deputy::Result<Deputy> OpenDeputy(const Settings& settings);
 
 }  // namespace ort_ep

@@ -282,6 +282,15 @@ def around_the_cpu():
         [onnx.value_info("x", shape)], [onnx.value_info("y", shape)])  # fmt: skip
 
 
+def faint():
+    """Numbers of 1e-8, which y needs."""
+    return onnx.model(
+        [onnx.node("Mul", ["x", "less"], ["a"], "smaller"), onnx.node("Tanh", ["a"], ["b"], "tanh"),
+         onnx.node("Mul", ["b", "more"], ["y"], "larger")],
+        [onnx.value_info("x", [4])], [onnx.value_info("y", [4])],
+        initializers=[onnx.tensor([1e-8], [1], "less"), onnx.tensor([1e9], [1], "more")])  # fmt: skip
+
+
 def adding_up():
     """next = tanh(x) + last, all of it on sim_npu."""
     shape = [4, 16]
@@ -300,7 +309,7 @@ def main():
                        "unsteady_norm": unsteady_norm, "counting": counting, "wide": wide, "open_rows": open_rows,
                        "expanding": expanding, "filters": filters, "two_branches": two_branches,
                        "two_stages": two_stages, "around_the_cpu": around_the_cpu,
-                       "adding_up": adding_up, "nested": lambda: nested(32),
+                       "adding_up": adding_up, "faint": faint, "nested": lambda: nested(32),
                        "chain": lambda: chain(20000)}.items():
         with open(os.path.join(folder, name + ".onnx"), "wb") as file:
             file.write(make())

@@ -285,6 +285,48 @@ class Faults(Host):
                 report = self.run_with(fixture)
                 self.assertEqual([graph["failed_runs"] for graph in report["graphs"]], [0])
 
+    def run_with_device(self, fixture, cache, message):
+        """A session with the device of this delegate alone, where it is absent because of faults."""
+        folder = self.scratch / "absent"
+        folder.mkdir(exist_ok=True)
+        shutil.copy(Path(arguments.fixtures, f"{fixture}.so"), folder)
+        config = self.scratch / "absent.yaml"
+        config.write_text(f"version: 1\nplugins: {{paths: [{folder}]}}\ncache: {{dir: '{cache}'}}\nlog: {{level: error}}\n"
+                          f"delegates:\n  - {{name: npu0, delegate: {fixture}, isolation: process}}\n")
+        relu = model([helper.make_node("Relu", ["x"], ["y"])], [tensor("x", [2, 3])], [tensor("y", [2, 3])])
+        session = self.session(relu, "npu0", options={"config": str(config)})
+        x = np.array([[1, -2, 3], [-4, 5, -6]], "float32")
+        np.testing.assert_array_equal(session.run(None, {"x": x})[0], np.maximum(x, 0))
+        del session
+        (absent,) = self.report()["absent"]
+        self.assertEqual(absent["name"], "npu0")
+        self.assertRegex(absent["reason"], message)
+        self.assertEqual(self.report()["graphs"], [])
+
+    def test_ADelegateThatCrashesBeforeASessionIsLeftOutOfItsDevice(self):
+        for fixture in ("crashes_in_open", "crash_in_constructor"):
+            with self.subTest(fixture=fixture):
+                cache = self.scratch / f"{fixture}.cache"
+                self.run_with_device(fixture, "off", "crashed with SIG")
+                self.run_with_device(fixture, cache, "it is quarantined")
+                self.run_with_device(fixture, cache, "it is quarantined")
+
+    def test_ADelegateThatIsQuarantinedInUseIsLeftOutOfItsDevice(self):
+        if arguments.deputy is None:
+            self.skipTest("needs --deputy")
+        folder, cache = self.scratch / "absent", self.scratch / "used.cache"
+        folder.mkdir()
+        shutil.copy(Path(arguments.fixtures, "misbehaves.so"), folder)
+        config = self.config("  - {name: npu0, delegate: misbehaves, isolation: process, timeout: 20s}\n", plugins=folder,
+                             name="used.yaml")
+        for number in range(3):
+            source = self.scratch / f"m{number}.onnx"
+            nodes = [helper.make_node("Relu", [f"v{i}"], [f"v{i + 1}"]) for i in range(number + 1)]
+            source.write_bytes(model(nodes, [tensor("v0", [2, 3])], [tensor(f"v{number + 1}", [2, 3])]))
+            subprocess.run([arguments.deputy, "run", source, "--config", config, "--set", f"cache.dir={cache}", "--repeat",
+                            "3"], env={**os.environ, "FIXTURE_FAULT": "execute:segv"}, capture_output=True, timeout=100)  # fmt: skip
+        self.run_with_device("misbehaves", cache, "failed-in-use|it is quarantined")
+
     def test_AWrongResultIsFoundAndReplaced(self):
         report = self.run_with("drops_nan", ", verify: always")
         self.assertEqual([graph["failed_runs"] for graph in report["graphs"]], [0])

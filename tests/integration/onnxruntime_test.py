@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import re
+import struct
 import sys
 import unittest
 from pathlib import Path
@@ -95,6 +96,14 @@ class OwnProvider(WithDeputy):
         copied.write_bytes(Path(runtime()).read_bytes())
         self.refused({"runtime": str(copied)}, r"Permission denied; the sandbox reads .*plugins: \{readable: \[DIR\]\}")
 
+    def test_AProviderThatTheSandboxKeepsFromItIsNamedWithTheRemedy(self):
+        copied = self.scratch / "libonnxruntime_copied.so"
+        copied.write_bytes((Path(ARGS.fixtures) / "libfixture_ort_ep.so").read_bytes())
+        for name in (runtime(), "own"):
+            self.refused({"runtime": name, "library": str(copied)},
+                         rf"cannot open the execution provider: {copied}: .*Permission denied; the sandbox reads .*plugins: "
+                         r"\{readable: \[DIR\]\}")  # fmt: skip
+
     def test_AnotherLibraryIsNoRuntime(self):
         self.refused({"runtime": "libc.so.6"}, "does not export OrtGetApiBase")
 
@@ -132,6 +141,23 @@ class OwnProvider(WithDeputy):
 
     def test_OwnTablesNeedALibrary(self):
         self.refused({"runtime": "own"}, "'runtime: own' needs option 'library'")
+
+    def test_AttributesThatANewerDefinitionAddedAreNoObstacleWhereTheyHoldTheirDefaults(self):
+        """Each node is presented in its oldest definition, which ONNX Runtime checks the attributes with."""
+        self.model.write_bytes(onnx.model(
+            [onnx.node("Reshape", ["x", "shape"], ["a"], allowzero=0),
+             onnx.node("ReduceSum", ["a"], ["s"], noop_with_empty_axes=0),
+             onnx.node("QuantizeLinear", ["a", "scale", "zero"], ["q"], axis=1),
+             onnx.node("DequantizeLinear", ["q", "scale", "zero"], ["d"], axis=1), onnx.node("Add", ["d", "s"], ["y"])],
+            [onnx.value_info("x", SHAPE)], [onnx.value_info("y", (4, 64))],
+            initializers=[onnx.integer_tensor(7, struct.pack("<2q", 4, 64), (2,), "shape"), onnx.tensor([0.02], (), "scale"),
+                          onnx.integer_tensor(3, b"\3", (), "zero")], opset=17))  # fmt: skip
+        done = self.deputy("run", self.model, "--config", "cpu-only", "--input", f"x={self.scratch}/x.npy", "--output-dir",
+                           self.scratch)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        nodes, said = self.placed({"runtime": runtime()}, tolerance=("--rtol", "1e-3", "--atol", "0.05"))
+        self.assertEqual(nodes, 5, said)
+        self.assertNotIn("invalid model", said)
 
 
 class MisbehavingProvider(WithDeputy):
@@ -171,6 +197,11 @@ class MisbehavingProvider(WithDeputy):
     def test_InThisProcessAsWell(self):
         for nodes, _ in self.each("", "    isolation: none\n"):
             self.assertEqual(nodes, 3)
+
+    def test_WhileItIsAskedNothingIsSaid(self):
+        nodes, said = self.placed({"runtime": runtime(), "library": str(Path(ARGS.fixtures) / "libfixture_ort_ep.so")})
+        self.assertEqual(nodes, 3)
+        self.assertNotRegex(said, "not all nodes are taken|all answers are known")
 
     def test_NodesThatItClaimsAndDoesNotCompileGoToTheNext(self):
         for nodes, said in self.each("claims_everything"):
@@ -232,6 +263,11 @@ class Guests(WithDeputy):
     def test_ANameThatGgmlWouldStateAsItsOwnIsRefused(self):
         for name in ("libonnxruntime.so.1", "own"):
             self.refused({"runtime": name, "library": "libonnxruntime_ggml.so", "provider": "Nope"}, "'Nope'.*ggml")
+
+    def test_WithoutOnnxRuntimeWebGpuIsRefusedWithTheCause(self):
+        for isolation in ("process", "none"):
+            self.refused({"runtime": "own", "library": "libonnxruntime_providers_webgpu.so"},
+                         "registers kernels, which needs ONNX Runtime's library", f"    isolation: {isolation}\n")  # fmt: skip
 
     def test_QnnRunsAWholeModelInHalfPrecision(self):
         options = {"runtime": "libonnxruntime.so.1", "library": "libonnxruntime_providers_qnn.so", "qnn": {"soc_model": 57}}

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <ostream>
 #include <set>
@@ -328,6 +329,42 @@ TEST_F(VerificationTest, AWrongNodeAmongUnsteadyOnesIsFoundAndNoOtherIsAccused) 
   Session session = *model_.CreateSession();
   Answer(session, Rows(8));
   EXPECT_EQ(NodesOf(*session.Placement(), "cpu"), Names{"normal"}) << lines_->text();
+}
+
+// 'larger' is wrong by itself, and what 'smaller' has lost is within the tolerance of its result.
+TEST_F(VerificationTest, APartitionMovesAsAWholeWhereItsOtherNodesLoseWhatTheWrongOneNeeds) {
+  Model cpu;
+  ASSERT_TRUE(cpu.Build(DEPUTY_TEST_MODELS "/faint.onnx", Read("log: {level: \"off\"}\n")).ok());
+  Tensor x = *Tensor::Allocate(DType::kFloat32, {4});
+  std::iota(x.mutable_values<float>().begin(), x.mutable_values<float>().end(), 1.0F);
+  Session reference = *cpu.CreateSession();
+  const std::vector<float> want = Answer(reference, x);
+  for (const int start : {1, 2}) {
+    ASSERT_NO_FATAL_FAILURE(Start({"flush"}, "faint"));
+    Session session = *model_.CreateSession();
+    for (int run = 0; run < 3; ++run) EXPECT_EQ(Answer(session, x), want) << "start " << start << ", run " << run;
+    EXPECT_EQ(NodesOf(*session.Placement(), "cpu"), (Names{"smaller", "tanh", "larger"}));
+  }
+}
+
+TEST_F(VerificationTest, WhatIsRestoredIsVerifiedEvenIfItWasRightWhenItWasCompiled) {
+  std::filesystem::copy(DEPUTY_TEST_FIXTURES "/blob_restores_wrong.so", plugin_.parent_path());
+  const std::string entry =
+      "log: {level: debug}\ndelegates: [{name: blob_restores_wrong, isolation: none, verify: first_run}]\n";
+  for (const int start : {1, 2, 3}) {
+    SCOPED_TRACE(start);
+    model_ = Model();
+    context_ = Read(entry);
+    lines_.emplace(LogLevel::kDebug);
+    ASSERT_TRUE(model_.Build(DEPUTY_TEST_MODELS "/relu.onnx", context_).ok());
+    Session session = *model_.CreateSession();
+    Tensor x = *Tensor::Allocate(DType::kFloat32, model_.inputs()[0].shape);
+    std::iota(x.mutable_values<float>().begin(), x.mutable_values<float>().end(), 1.0F);
+    const std::vector<float> want(x.values<float>().begin(), x.values<float>().end());
+    for (int run = 0; run < 2; ++run) EXPECT_EQ(Answer(session, x), want);
+    EXPECT_EQ(NodesOf(*session.Placement(), "cpu").size(), start == 1 ? 0u : 1u) << lines_->text();
+    EXPECT_EQ(lines_->Count("wrong result of"), start == 2 ? 1u : 0u) << lines_->text();
+  }
 }
 
 TEST_F(VerificationTest, TheDelegateThatTakesOverIsVerifiedAsWell) {

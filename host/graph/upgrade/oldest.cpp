@@ -1,6 +1,10 @@
 #include <algorithm>
 #include <climits>
 #include <cstddef>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "graph/upgrade/rewrite.hpp"
 #include "graph/upgrade/upgrade.hpp"
@@ -10,9 +14,21 @@ namespace {
 
 bool ReadsInput(const Node& node, size_t i) { return i < node.inputs.size() && node.inputs[i] != kNone; }
 
+// Whether the list's default only fills its column: without the attribute the node means something else, or nothing.
+bool HasNoDefault(const Primitive& primitive, std::string_view attribute) {
+  switch (primitive.kind()) {
+    case OpKind::kCast: return attribute == "to";
+    case OpKind::kConstant: return true;                     // one of its attributes is the value
+    case OpKind::kDropout: return attribute == "seed";       // without it: another one in each run
+    case OpKind::kShape: return attribute == "end";          // without it: the rank
+    case OpKind::kSplit: return attribute == "num_outputs";  // without it: sizes
+    default: return false;
+  }
+}
+
 // An attribute that holds its default; exporters write many.
 bool IsDefault(const Primitive& primitive, const OperatorAttribute& attribute) {
-  if (primitive.kind() == OpKind::kShape && attribute.name == "end") return false;  // without it: the rank, no number
+  if (HasNoDefault(primitive, attribute.name)) return false;
   if (attribute.default_int) return primitive.GetInt(attribute.name, *attribute.default_int) == *attribute.default_int;
   if (attribute.default_text)
     return primitive.GetString(attribute.name, *attribute.default_text) == *attribute.default_text;
@@ -190,7 +206,46 @@ bool ChangedElsewhere(const Graph& graph, const Node& node, int32_t version) {
   }
 }
 
+// Whether a definition later than the operator's first added the attribute, and the node gives it its default.
+bool IsAddedDefault(const OperatorInfo& info, const Primitive& primitive, std::string_view name) {
+  return std::any_of(info.attributes.begin(), info.attributes.end(), [&](const OperatorAttribute& attribute) {
+    return attribute.name == name && attribute.IsIn(primitive.since_version()) &&
+           attribute.since_version > info.definitions.front().since_version && IsDefault(primitive, attribute);
+  });
+}
+
+bool HasAddedDefaults(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    const OperatorInfo* info = InfoOf(node.kind());
+    const std::vector<std::string_view> names = node.primitive.AttributeNames();
+    return (info != nullptr &&
+            std::any_of(names.begin(), names.end(),
+                        [&](std::string_view name) { return IsAddedDefault(*info, node.primitive, name); })) ||
+           std::any_of(node.regions.begin(), node.regions.end(),
+                       [](const Region& region) { return HasAddedDefaults(*region.body); });
+  });
+}
+
 }  // namespace
+
+void DropAddedDefaults(Graph& graph) {
+  for (Node& node : graph.nodes) {
+    for (Region& region : node.regions) {
+      if (!HasAddedDefaults(*region.body)) continue;
+      auto body = std::make_shared<Graph>(*region.body);  // copies of the node share the old one
+      DropAddedDefaults(*body);
+      region.body = std::move(body);
+    }
+    const OperatorInfo* info = InfoOf(node.kind());
+    if (info == nullptr) continue;
+    std::vector<std::string_view> added = node.primitive.AttributeNames();
+    std::erase_if(added, [&](std::string_view name) { return !IsAddedDefault(*info, node.primitive, name); });
+    if (added.empty()) continue;
+    PrimitiveBuilder builder(node.primitive);
+    for (const std::string_view name : added) builder.Remove(name);
+    node.primitive = builder.Finish();
+  }
+}
 
 int32_t OldestEquivalent(const Graph& graph, const Node& node) {
   const int32_t own = node.primitive.since_version();

@@ -119,4 +119,8 @@ Status ExpandSequenceMap(NodeRewrite& node);
 // Whether these are int64 or int32 elements, none below zero; false for null, which is unknown.
 bool KnownNotNegative(const Tensor* integers);
 
+// Drops attributes that a definition later than the operator's first added, where they hold their defaults; in regions
+// too.
+void DropAddedDefaults(Graph& graph);
+
 }  // namespace deputy::host

@@ -155,6 +155,10 @@ class Upgrader {
 
 }  // namespace
 
-Status UpgradeGraph(Graph& graph) { return NeedsUpgrade(graph) ? Upgrader(graph).Run() : Status(); }
+Status UpgradeGraph(Graph& graph) {
+  if (NeedsUpgrade(graph)) DEPUTY_RETURN_IF_ERROR(Upgrader(graph).Run());
+  DropAddedDefaults(graph);
+  return {};
+}
 
 }  // namespace deputy::host

@@ -11,7 +11,9 @@ namespace deputy::host {
 // Rewrites every node, those in regions too, whose definition later had another form: attributes that became inputs,
 // removed attributes. The node gets the since_version of the first definition of its new form, so that the oldest
 // definition which means the same can still be found. A node that the newer form cannot express is
-// kNotSupported, with the node and the reason; definitions whose form never changed keep their version.
+// kNotSupported, with the node and the reason; definitions whose form never changed keep their version. Attributes that
+// later definitions added are dropped where they hold their defaults: a node that is presented to a plugin with an
+// older definition has none that this definition lacks.
 Status UpgradeGraph(Graph& graph);
 
 // The since_version of the oldest definition that means the same for this node's attributes, inputs and element type:

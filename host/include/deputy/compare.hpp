@@ -48,7 +48,8 @@ struct DEPUTY_API ModelTraits {
 // Quantized models: one element in a hundred may be off by one quantization step, which is one for 8-bit integers, and
 // for floats, whose steps are unknown here, 1/16 of the largest magnitude: at least two steps of data that use a
 // quarter of their range. Floats that a delegate has computed in a narrower type: 16 units in the last place of that
-// type, relative and of the largest magnitude; in networks the latter is 64 units. All others: the defaults of
+// type, relative and of the largest magnitude; in networks the latter is 64 units. Integers of more than two bytes,
+// which are indices, counts and sums of integers: rtol 0, unless the model is quantized. All others: the defaults of
 // Tolerance.
 DEPUTY_API Tolerance ToleranceFor(const ToleranceSettings& given, DType output, const ModelTraits& model);
 

@@ -177,8 +177,7 @@ std::vector<std::string> ProvidersOf(const std::string& library) {
 
 sdk::Result<std::string> Prepare(const Runtime& runtime, const std::string& library, const std::string& name) {
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr)
-    return sdk::Status(sdk::Code::kNotFound, "cannot open the execution provider: " + std::string(dlerror()));
+  if (handle == nullptr) return CannotOpenProvider(library, dlerror());
   Library opened;
   opened.path = library;
   opened.create = reinterpret_cast<CreateEpFactories>(dlsym(handle, "CreateEpFactories"));
@@ -265,6 +264,7 @@ Status* Question::Capability(Ep* ep, const Graph* graph, EpGraphSupportInfo* inf
   if (aim_ == Aim::kWhole) {
     if (failed != nullptr || distinct.size() < count) return functions.CreateStatus(kFail, "not all nodes are taken");
     takes_whole_ = true;
+    log_.SetQuiet(false);  // what follows is the compilation
     return capability_(ep, graph, info);
   }
   return AskEach(ep, graph, info, nodes);

@@ -45,6 +45,7 @@ class HostedProvider final : public Provider, public std::enable_shared_from_thi
     kept_.reset();
     DEPUTY_SDK_ASSIGN_OR_RETURN(sdk::OnnxModel model, WriteComparable(nodes));
     LogScope log(host_);
+    log.SetQuiet(true);
     {
       Question question(runtime_, model.nodes, Question::Aim::kWhole, log);
       sdk::Result<Owned<Session>> session = MakeSession(model.bytes, kEnableAll, log);
@@ -54,6 +55,7 @@ class HostedProvider final : public Provider, public std::enable_shared_from_thi
         return answers;
       }
     }
+    log.SetQuiet(true);  // the session may have ended in its compilation
     Question question(runtime_, model.nodes, Question::Aim::kAnswers, log);
     const sdk::Result<Owned<Session>> session = MakeSession(model.bytes, kDisableAll, log);
     if (question.was_asked()) return question.answers();

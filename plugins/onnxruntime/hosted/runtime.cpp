@@ -43,14 +43,8 @@ sdk::Result<Runtime*> Runtime::Open(const std::string& path) {
   }
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    const std::string why = dlerror();
-    return sdk::Status(sdk::Code::kNotFound,
-                       "cannot open ONNX Runtime: " + why +
-                           (why.find("Permission denied") != std::string::npos
-                                ? "; the sandbox reads the folders of the system, of LD_LIBRARY_PATH and of 'plugins: "
-                                  "{readable: [DIR]}'"
-                                : "; 'pip install onnxruntime', and option 'runtime' with the path of its "
-                                  "capi/libonnxruntime.so"));
+    return CannotOpen("ONNX Runtime", path, dlerror(),
+                      "'pip install onnxruntime', and option 'runtime' with the path of its capi/libonnxruntime.so");
   }
   const auto base_of = reinterpret_cast<const ApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
   if (base_of == nullptr)
@@ -137,7 +131,7 @@ LogScope::~LogScope() { log_scope = outer_; }
 
 void LogScope::Add(LoggingLevel level, std::string_view message) {
   last_ = message;
-  if (level >= kWarning)
+  if (level >= kWarning && !is_quiet_)
     host_.Info("onnxruntime: " + std::string(message));
   else
     host_.Debug("onnxruntime: " + std::string(message));

@@ -84,12 +84,15 @@ class LogScope {
 
   const std::string& last() const { return last_; }
   void Clear() { last_.clear(); }
+  // Quiet: no line is for the user's eyes, as while an EP is asked and a session ends with the answers.
+  void SetQuiet(bool is_quiet) { is_quiet_ = is_quiet; }
   void Add(LoggingLevel level, std::string_view message);
 
  private:
   const sdk::Host& host_;
   LogScope* const outer_;
   std::string last_;
+  bool is_quiet_ = false;
 };
 
 }  // namespace ort

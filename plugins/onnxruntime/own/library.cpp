@@ -9,6 +9,7 @@
 
 #include "own/status.hpp"
 #include "own/tables.hpp"
+#include "provider.hpp"
 
 namespace ort::own {
 namespace {
@@ -43,10 +44,7 @@ sdk::Result<std::shared_ptr<Library>> Library::Open(const std::string& path, con
   if (opened.handle == nullptr) opened.handle = dlopen(key.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (opened.handle == nullptr) {
     const char* reason = dlerror();
-    return sdk::Status(
-        sdk::Code::kNotFound,
-        "the library of the execution provider cannot be opened: " + std::string(reason == nullptr ? key : reason) +
-            " (install its package, such as 'pip install onnxruntime-qnn', and give the library's path)");
+    return CannotOpenProvider(key, reason == nullptr ? "no reason is given" : reason);
   }
   const auto create = reinterpret_cast<CreateEpFactories>(dlsym(opened.handle, "CreateEpFactories"));
   const auto release = reinterpret_cast<ReleaseEpFactory>(dlsym(opened.handle, "ReleaseEpFactory"));

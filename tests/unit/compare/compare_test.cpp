@@ -138,6 +138,26 @@ TEST(TensorCompare, HalvesAreComparedByValue) {
   EXPECT_EQ(CompareTensors(two, one, Exact()).worst_difference, 1);
 }
 
+TEST(TensorCompare, IntegersOfMoreThanTwoBytesAreExactUnlessTheModelIsQuantized) {
+  ModelTraits quantized;
+  quantized.quantized = true;
+  ToleranceSettings given;
+  given.rtol = 0.5;
+  for (const DType type : {DType::kInt32, DType::kUint32, DType::kInt64, DType::kUint64}) {
+    EXPECT_EQ(ToleranceFor({}, type, {}).rtol, 0) << NameOf(type);
+    EXPECT_EQ(ToleranceFor({}, type, quantized).rtol, 1e-3) << NameOf(type);
+    EXPECT_EQ(ToleranceFor(given, type, {}).rtol, 0.5) << NameOf(type);
+  }
+  EXPECT_EQ(ToleranceFor({}, DType::kInt16, {}).rtol, 1e-3);
+}
+
+TEST(TensorCompare, WholeNumbersAreDescribedWithAllDigits) {
+  const Tensor got = Make<int32_t>(DType::kInt32, {1}, {25010032}),
+               want = Make<int32_t>(DType::kInt32, {1}, {25010034});
+  EXPECT_EQ(DescribeMismatch(CompareTensors(got, want, ToleranceFor({}, DType::kInt32, {}))),
+            "1 of 1 elements differ, worst at [0]: got 25010032, want 25010034, |d| 2, allowed 1e-07");
+}
+
 TEST(TensorCompare, MismatchIsDescribedWithAllNumbers) {
   EXPECT_EQ(DescribeMismatch(CompareTensors(Floats({1.5F, 2}), Floats({1.25F, 2}), {0, 0.125, 0})),
             "1 of 2 elements differ, worst at [0]: got 1.5, want 1.25, |d| 0.25, allowed 0.125");

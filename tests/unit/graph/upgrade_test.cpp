@@ -228,6 +228,54 @@ TEST(Upgrade, NodesInBranchesAreUpgradedWithConstantsOfTheirOwn) {
   EXPECT_EQ(body->nodes[0].primitive.since_version(), 6) << "the shared body was changed in place";
 }
 
+using Names = std::vector<std::string>;
+
+Names KeptAttributes(const PrimitiveBuilder& builder) {
+  Graph graph = OneNode(builder);
+  EXPECT_TRUE(UpgradeGraph(graph).ok());
+  EXPECT_EQ(graph.nodes[0].primitive.since_version(), builder.Finish().since_version());
+  const std::vector<std::string_view> names = graph.nodes[0].primitive.AttributeNames();
+  return {names.begin(), names.end()};
+}
+
+TEST(Upgrade, AttributesThatLaterDefinitionsAddedAreDroppedWhereTheyHoldTheirDefaults) {
+  EXPECT_EQ(KeptAttributes(PrimitiveBuilder("", "Reshape", 14).Set("allowzero", int64_t{0})), Names{});
+  EXPECT_EQ(KeptAttributes(PrimitiveBuilder("", "Reshape", 14).Set("allowzero", int64_t{1})), Names{"allowzero"});
+  EXPECT_EQ(
+      KeptAttributes(
+          PrimitiveBuilder("", "ReduceSum", 13).Set("keepdims", int64_t{1}).Set("noop_with_empty_axes", int64_t{0})),
+      Names{"keepdims"})
+      << "the first definition has keepdims";
+  EXPECT_EQ(KeptAttributes(PrimitiveBuilder("", "QuantizeLinear", 21)
+                               .Set("axis", int64_t{1})
+                               .Set("block_size", int64_t{0})
+                               .Set("saturate", int64_t{1})),
+            Names{});
+  EXPECT_EQ(KeptAttributes(PrimitiveBuilder("", "ScatterND", 18).Set("reduction", std::string("none"))), Names{});
+  EXPECT_EQ(KeptAttributes(PrimitiveBuilder("", "MaxPool", 12)
+                               .Set("dilations", std::vector<int64_t>{1, 1})
+                               .Set("kernel_shape", std::vector<int64_t>{2, 2})),
+            Names{"kernel_shape"});
+}
+
+TEST(Upgrade, AttributesThatHaveNoDefaultAreKept) {
+  EXPECT_EQ(KeptAttributes(PrimitiveBuilder("", "Constant", 13).Set("value_int", int64_t{0})), Names{"value_int"});
+  EXPECT_EQ(KeptAttributes(PrimitiveBuilder("", "Shape", 15).Set("start", int64_t{0}).Set("end", int64_t{0})),
+            Names{"end"});
+  EXPECT_EQ(KeptAttributes(PrimitiveBuilder("", "Split", 18).Set("num_outputs", int64_t{0})), Names{"num_outputs"});
+  EXPECT_EQ(KeptAttributes(PrimitiveBuilder("com.example", "Reshape", 14).Set("allowzero", int64_t{0})),
+            Names{"allowzero"});
+}
+
+TEST(Upgrade, DefaultsInBranchesAreDroppedInACopyOfTheBranch) {
+  auto body = std::make_shared<Graph>(OneNode(PrimitiveBuilder("", "Reshape", 14).Set("allowzero", int64_t{0})));
+  Graph graph = OneNode(PrimitiveBuilder("", "If", 16));
+  graph.nodes[0].regions.push_back({"then_branch", body, {}});
+  ASSERT_TRUE(UpgradeGraph(graph).ok());
+  EXPECT_FALSE(graph.nodes[0].regions[0].body->nodes[0].primitive.Has("allowzero"));
+  EXPECT_TRUE(body->nodes[0].primitive.Has("allowzero"));
+}
+
 TEST(Upgrade, NewestFormsAreLeftAlone) {
   const Graph graph = Upgraded(OneNode(PrimitiveBuilder("", "Relu", 14)));
   EXPECT_EQ(graph.nodes[0].primitive.since_version(), 14);

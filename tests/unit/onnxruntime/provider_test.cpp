@@ -218,6 +218,22 @@ TEST_F(ProviderTest, WhatIsNotThereIsNamed) {
   ExpectStatus(OpenFailure(settings), sdk::Code::kInvalidArgument, "path of the execution provider's library");
 }
 
+TEST(Libraries, WhatTheSandboxHidesHasItsRemedyAndThePath) {
+  const std::string path = "/hidden/libep.so";
+  const sdk::Status refused = CannotOpenProvider(path, path + ": cannot open shared object file: Permission denied");
+  ExpectStatus(refused, sdk::Code::kNotFound, "/hidden/libep.so: cannot open");
+  ExpectStatus(refused, sdk::Code::kNotFound, "'plugins: {readable: [DIR]}'");
+  ExpectStatus(CannotOpenProvider(path, "libdriver.so.1: cannot open shared object file: Permission denied"),
+               sdk::Code::kNotFound, "'/hidden/libep.so': libdriver.so.1: ");
+  ExpectStatus(CannotOpenProvider(path, path + ": No such file or directory"), sdk::Code::kNotFound, "pip install");
+}
+
+TEST(Devices, ThatThereAreNoneIsSaid) {
+  for (const char* wanted : {"", "npu"})
+    ExpectStatus(ChooseDevice({}, wanted).status(), sdk::Code::kUnavailable,
+                 "the execution provider offers no device here");
+}
+
 TEST(Devices, TheCpuHasTheNumberOfItsVendor) {
   EXPECT_EQ(own::CpuOf("vendor_id\t: GenuineIntel\n").vendor_id, 0x8086u);
   EXPECT_EQ(own::CpuOf("vendor_id\t: AuthenticAMD\n").vendor, "AMD");

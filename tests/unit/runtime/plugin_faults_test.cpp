@@ -51,7 +51,8 @@ TEST_F(PluginFaultsTest, R159_ContentIsKeptAwayAfterItsSecondFault) {
   const Status status = faults->Check(Part(1, 1));
   EXPECT_EQ(status.code(), StatusCode::kPlugin);
   EXPECT_EQ(status.message(),
-            "its worker process was ended by SIGSEGV with this partition npu/0 of 3 nodes before, for the second time");
+            "it failed with this partition npu/0 of 3 nodes before, for the second time: "
+            "its worker process was ended by SIGSEGV");
   EXPECT_TRUE(faults->Check(Part(1, 2)).ok());
   EXPECT_TRUE(faults->Check(Part(2, 1)).ok());
 }

@@ -145,5 +145,20 @@ TEST_F(OnnxWriterTest, TheOperatorSetIsNotBelow7WhereTheDefinitionsHoldThere) {
   EXPECT_EQ(CountOf(std::string("\x42\x04\x0a\x00\x10\x06", 6), old->bytes), 1u);
 }
 
+// The definition that the host shows has them all: ONNX Runtime refuses a node with an attribute that it does not know.
+TEST_F(OnnxWriterTest, ANodeHasTheAttributesThatTheHostShowsAndNoOthers) {
+  const deputy_value_id x = host_.AddValue("x"), shape = host_.AddValue("shape"), y = host_.AddValue("y"),
+                        z = host_.AddValue("z");
+  host_.AddNode({"Reshape", {x, shape}, {y}, true, 5});
+  host_.AddNode({"ReduceSum", {y}, {z}, true, 1, [](fake::PrimitiveBytes& bytes) { bytes.Int("keepdims", 0); }});
+  host_.inputs = {x, shape};
+  host_.outputs = {z};
+  const Result<OnnxModel> model = Write();
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  // NodeProto.attribute is field 5; its name is field 1.
+  EXPECT_EQ(CountOf(std::string("\x0a\x08") + "keepdims", model->bytes), 1u);
+  for (const char* newer : {"allowzero", "noop_with_empty_axes"}) EXPECT_EQ(CountOf(newer, model->bytes), 0u) << newer;
+}
+
 }  // namespace
 }  // namespace deputy::sdk
