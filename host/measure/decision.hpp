@@ -32,7 +32,7 @@ struct PlacementDecision {
   std::vector<SlowerNodes> slower;  // empty: the order of the configuration is the fastest
   std::string summary;
   // How much the machine was disturbed during the search: the share of the processors that other processes took, or by
-  // how much the two fastest turns of a decisive candidate differ, if that is larger.
+  // how much the two fastest turns of the chosen candidate differ, if that is larger.
   double disturbance = 0;
   // Searches so far, if each was disturbed by more than kMostDisturbance; 0: the decision is sure.
   uint32_t unsure_searches = 0;

@@ -33,8 +33,8 @@ constexpr uint64_t kLeastRounds = kTurnsOfGain, kMostRounds = 10;
 // at most a third of the budget.
 constexpr double kClose = 0.1;
 constexpr uint64_t kMostRoundsOfClose = 30;
-// A candidate whose fastest turn takes as many times that of the best one is dropped: after its first turn, which a
-// disturbance of the machine may have slowed down as a whole, and after later ones.
+// A candidate whose fastest turn takes as many times that of the best one is dropped: after its first turns, which a
+// disturbance of the machine may have slowed down, and after later ones.
 constexpr double kHopelessAtFirst = 5, kHopeless = 1.25;
 constexpr size_t kMostPartitions = 12, kMostOperators = 8;
 
@@ -73,7 +73,6 @@ class PlacementSearch {
       return a->measured() && (!b->measured() || a->time() < b->time());
     });
     if (!Gains(**fastest, *by_order, settings_.margin) || !StaysFaster(**fastest, *by_order)) fastest = first.begin();
-    spread_ = std::max(by_order->spread(), (*fastest)->spread());
     result.order_ns = by_order->time();
     if (cpu != nullptr) result.cpu_ns = cpu->time();
     std::optional<Refused> mixed = EachWhereItIsFastest(*by_order, cpu);
@@ -87,6 +86,7 @@ class PlacementSearch {
     result.best_ns = best_->time();
     if (base_->is_the_order()) result.order_ns = base_->time();
     others_ = settings_.share_of_others ? settings_.share_of_others() : load_.ShareOfOthers().value_or(0);
+    spread_ = best_->spread();
     result.decision.disturbance = std::max(others_, spread_);
     const bool stays = !best_->is_the_order() && !IsSure(result);
     if (stays) result.best_ns = result.order_ns;
@@ -225,14 +225,14 @@ class PlacementSearch {
     for (uint64_t round = 0;
          round == 0 || round < RoundsFor(best) || (HasRoundForClose(round, begin) && HasClose(candidates)); ++round) {
       for (const auto& candidate : candidates)
-        if (round == 0 || (!IsHopeless(*candidate, best) && Allows(candidate->time()))) Turn(*candidate);
+        if (round == 0 || (!IsHopeless(*candidate, best, kTurnsOfGain) && Allows(candidate->time()))) Turn(*candidate);
       for (const auto& candidate : candidates)
         if (candidate->measured()) best = std::min(best, candidate->time());
     }
   }
 
-  static bool IsHopeless(const Candidate& candidate, uint64_t best_ns) {
-    const double limit = candidate.turns() < 2 ? kHopelessAtFirst : kHopeless;
+  static bool IsHopeless(const Candidate& candidate, uint64_t best_ns, size_t turns) {
+    const double limit = candidate.turns() < turns ? kHopelessAtFirst : kHopeless;
     return static_cast<double>(candidate.time()) > limit * static_cast<double>(best_ns);
   }
 
@@ -310,7 +310,7 @@ class PlacementSearch {
       Turn(*best_);
       Turn(*candidate);
       if (!candidate->measured()) return;
-      if (IsHopeless(*candidate, best_->time()) || !Allows(2 * best_->time())) break;
+      if (IsHopeless(*candidate, best_->time(), /*turns=*/2) || !Allows(2 * best_->time())) break;
     }
     if (!Gains(*candidate, *best_, settings_.margin)) return;
     changed_ = std::move(candidate);
@@ -332,7 +332,6 @@ class PlacementSearch {
       Turn(*best_);
       if (!Allows(2 * base_->time())) break;
     }
-    spread_ = std::max({spread_, base_->spread(), best_->spread()});
     if (!best_->measured() || !Gains(*best_, *base_, settings_.margin)) best_ = base_.get();
   }
 
@@ -420,7 +419,7 @@ class PlacementSearch {
   uint64_t first_compile_ns_ = 0;  // of the time since then, what does not count
   const LoadMeter load_;
   double others_ = 0;  // the share of the processors that other processes took
-  double spread_ = 0;  // of the first candidates, and of the two that are confirmed
+  double spread_ = 0;  // of the best candidate: others may have been slowed down beside it
   // The fastest one of the first candidates; a changed one that is faster; the best of the two.
   std::unique_ptr<Candidate> base_, changed_;
   Candidate* best_ = nullptr;
