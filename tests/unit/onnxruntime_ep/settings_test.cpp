@@ -32,7 +32,7 @@ TEST(ReadSettings, AnUnknownOptionIsRefusedWithTheNearestOrAll) {
 }
 
 TEST(OpenDeputy, AReportThatCannotBeWrittenIsRefusedBeforeAnyRun) {
-  for (const char* path : {"/nonexistent/report.json", "/tmp"}) {
+  for (const char* path : {"/proc/none/report.json", "/tmp"}) {
     Settings settings;
     settings.report = path;
     const deputy::Result<Deputy> opened = OpenDeputy(settings);
