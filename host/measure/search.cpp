@@ -86,8 +86,8 @@ class PlacementSearch {
     result.best_ns = best_->time();
     if (base_->is_the_order()) result.order_ns = base_->time();
     others_ = settings_.share_of_others ? settings_.share_of_others() : load_.ShareOfOthers().value_or(0);
-    spread_ = best_->spread();
-    result.decision.disturbance = std::max(others_, spread_);
+    // Of the best one: others may have been slowed down beside it.
+    result.decision.disturbance = std::max(others_, best_->spread());
     const bool stays = !best_->is_the_order() && !IsSure(result);
     if (stays) result.best_ns = result.order_ns;
     result.candidates = tried_;
@@ -405,8 +405,8 @@ class PlacementSearch {
     std::string ended = ended_ ? ", ended by the budget" : "";
     if (others_ > kMostDisturbance)
       ended += fmt::format(", unsure: other processes took {:.0f} % of the processors", 100 * others_);
-    else if (spread_ > kMostDisturbance)
-      ended += fmt::format(", unsure: times varied by {:.0f} %", 100 * spread_);
+    else if (best_->spread() > kMostDisturbance)
+      ended += fmt::format(", unsure: times varied by {:.0f} %", 100 * best_->spread());
     result.decision.unsure_searches = result.decision.disturbance > kMostDisturbance ? 1 : 0;
     result.decision.summary = fmt::format("{} ({}{})", text, Plural(tried_, "candidate"), ended);
   }
@@ -419,7 +419,6 @@ class PlacementSearch {
   uint64_t first_compile_ns_ = 0;  // of the time since then, what does not count
   const LoadMeter load_;
   double others_ = 0;  // the share of the processors that other processes took
-  double spread_ = 0;  // of the best candidate: others may have been slowed down beside it
   // The fastest one of the first candidates; a changed one that is faster; the best of the two.
   std::unique_ptr<Candidate> base_, changed_;
   Candidate* best_ = nullptr;

@@ -96,7 +96,8 @@ class EngineBuilder {
       if (status.code() == StatusCode::kConfig) return status;
       if (entry.required) return WithRequired(std::move(status), entry);
       Log(LogLevel::kWarning, "{}; continuing without it", status.ToString());
-      engine_->absent.emplace_back(entry.name, status.ToString());
+      const bool has_failed = failed_.count(entry.name) != 0 || registry_.HasFailed(entry.delegate);
+      engine_->absent.push_back({entry.name, status.ToString(), has_failed});
     }
     for (const std::string& device : unknown_devices_) Log(LogLevel::kWarning, "{}", device);
     if (!state_.replaced) ReportUnlisted(entries);
@@ -280,6 +281,7 @@ class EngineBuilder {
       };
     engine_->Report({ProgressStage::kOpen, entry.name, entry.delegate});
     Result<std::unique_ptr<Delegate>> opened = Open(entry, *check.provider, request);
+    if (!opened.ok() && opened.status().code() == StatusCode::kDeviceLost) failed_.insert(entry.name);
     if (!opened.ok()) return AsPluginError(std::move(opened).status(), entry);
     HostedDelegate& hosted = engine_->delegates.emplace_back(std::shared_ptr<Delegate>(std::move(opened).value()));
     hosted.plugin_file = check.provider->path.string();
@@ -377,9 +379,11 @@ class EngineBuilder {
       quarantined = records.FindInUse(bytes, limits);
       if (!quarantined) faults.known = records.Faults(bytes, limits);
     });
-    if (quarantined)
+    if (quarantined) {
+      failed_.insert(entry.name);
       return Error(StatusCode::kPlugin, "refused by the rule {}: {}", NameOf(quarantined->reason), quarantined->text)
           .At(file.path.string());
+    }
     faults.give_up = [with_records, file](const std::string& text, const FaultLimits& of_faults) {
       with_records([&](PluginRecords& records, const PluginFile& bytes) {
         records.QuarantineInUse(bytes, file.path, file.manifest.id, text, of_faults);
@@ -420,6 +424,7 @@ class EngineBuilder {
   const Context::State& state_;
   std::shared_ptr<Engine> engine_;
   PluginRegistry registry_;
+  std::set<std::string> failed_;              // entries whose plugin failed when it was opened, or in use before
   std::vector<std::string> unknown_devices_;  // behind the failures that they may explain
 };
 

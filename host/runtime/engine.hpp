@@ -16,6 +16,7 @@
 #include "base/mutex.hpp"
 #include "base/thread_pool.hpp"
 #include "config/config.hpp"
+#include "deputy/placement.hpp"
 #include "deputy/progress.hpp"
 #include "graph/passes/passes.hpp"
 #include "isolation/shared_arenas.hpp"
@@ -54,7 +55,7 @@ struct Engine {
   std::shared_ptr<SharedArenas> arenas;        // memory that worker processes read; null: no delegate has one
   std::vector<HostedDelegate> delegates;       // in order; the CPU is last
   std::map<std::string, EntryOrigin> plugins;  // file and libraries, by the name of the delegate
-  std::vector<std::pair<std::string, std::string>> absent;  // entries that could not be opened: name, reason
+  std::vector<AbsentDelegate> absent;
   std::shared_ptr<IncidentLog> incidents;
   SessionLimits limits;
   FileAccess file_access = FileAccess::kMapped;  // to models' files

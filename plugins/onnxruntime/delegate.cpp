@@ -129,8 +129,10 @@ class OnnxRuntime final : public sdk::PartitionDelegate {
     if (known != nullptr && !known->threads_option.empty())
       settings.options.emplace_back(known->threads_option, std::to_string(settings.threads));
     settings.options.insert(settings.options.end(), more.begin(), more.end());
-    if (known != nullptr) settings.power_entry = known->power_entry;
-    if (known != nullptr) fatal_operator_ = known->fatal_operator;
+    if (known != nullptr) {
+      settings.power_entry = known->power_entry;
+      fatal_operator_ = known->fatal_operator;
+    }
     settings.is_serial = known == nullptr || known->is_serial;
     settings.keeps_context = known != nullptr && known->keeps_context && !is_own;
     keeps_context_ = settings.keeps_context;

@@ -24,34 +24,22 @@ std::string AdviceFor(const std::string& name, const std::vector<std::string>& k
   return list.empty() ? "there are no " + what : "the " + what + " are " + list;
 }
 
-// Of the delegates that were asked for, those that are absent because of faults. An error where one is for another
-// reason.
+// Of the delegates that were asked for, those that are absent because of faults: name, reason. An error where one is
+// for another reason.
 Result<TextPairs> CheckOpened(const Context& context, const std::vector<std::string>& wanted) {
-  DEPUTY_ASSIGN_OR_RETURN(deputy::DelegateListing listing, context.ListDelegates());
-  std::erase_if(listing.absent,
-                [&](const auto& one) { return std::find(wanted.begin(), wanted.end(), one.first) == wanted.end(); });
-  for (const auto& [name, reason] : listing.absent)
-    if (!IsAbsentForFaults(context, reason))
-      return Status(StatusCode::kUnavailable, "delegate '" + name + "' cannot be used: " + reason)
+  DEPUTY_ASSIGN_OR_RETURN(const deputy::DelegateListing listing, context.ListDelegates());
+  TextPairs failed;
+  for (const deputy::AbsentDelegate& absent : listing.absent) {
+    if (std::find(wanted.begin(), wanted.end(), absent.name) == wanted.end()) continue;
+    if (!absent.has_failed)
+      return Status(StatusCode::kUnavailable, "delegate '" + absent.name + "' cannot be used: " + absent.reason)
           .Advise("'deputy doctor' checks the configuration; the device of the whole configuration goes without it");
-  return std::move(listing.absent);
+    failed.emplace_back(absent.name, absent.reason);
+  }
+  return failed;
 }
 
 }  // namespace
-
-bool IsAbsentForFaults(const Context& context, const std::string& reason) {
-  // The host says so in words alone: of a fault in this process, and of one that is kept for the file.
-  for (const char* words : {"its worker process ", "the rule failed-in-use", "it is quarantined"})
-    if (reason.find(words) != std::string::npos) return true;
-  // Nothing is kept without a cache: the file is run once more.
-  const Result<deputy::PluginListing> listing = context.ListPlugins();
-  if (!listing.ok()) return false;
-  const std::vector<std::string> faults = {"probe-crashed", "probe-exited", "probe-timed-out", "probe-garbage"};
-  return std::any_of(listing->plugins.begin(), listing->plugins.end(), [&](const deputy::PluginReport& plugin) {
-    return std::find(faults.begin(), faults.end(), plugin.rule) != faults.end() &&
-           reason.find(plugin.file + " has it, but ") != std::string::npos;
-  });
-}
 
 Result<Settings> ReadSettings(const TextPairs& entries, std::vector<std::string> delegates) {
   Settings settings;

@@ -38,10 +38,6 @@ inline constexpr const char* kDynamicPrefix = "deputy.";
 // where the session is to write a model with compiled parts.
 deputy::Result<Settings> ReadSettings(const TextPairs& entries, std::vector<std::string> delegates);
 
-// Whether a delegate is absent, for `reason` of DelegateListing::absent, because its plugin failed when it was run: it
-// crashed, hung or ended its process, or is quarantined for that. Not for one that is missing, or has refused to open.
-bool IsAbsentForFaults(const deputy::Context& context, const std::string& reason);
-
 // Of the configuration that these settings name, with `changes` ("path.to.key=value") over it.
 deputy::Result<deputy::Context> OpenContext(const Settings& settings, const std::vector<std::string>& changes = {});
 

@@ -47,10 +47,10 @@ std::vector<DeviceUse> ListDevices(const Context& context, const DelegateListing
     uses.push_back(std::move(use));
   }
   const auto before_cpu = [&] { return uses.empty() ? uses.end() : uses.end() - 1; };
-  for (const auto& [name, reason] : opened.absent) {
-    DeviceUse use = UseOf(context, plugins, name, "");
+  for (const AbsentDelegate& absent : opened.absent) {
+    DeviceUse use = UseOf(context, plugins, absent.name, "");
     use.available = false;
-    use.reason = reason;
+    use.reason = absent.reason;
     uses.insert(before_cpu(), std::move(use));
   }
   for (const PluginReport& plugin : plugins.plugins) {

@@ -34,11 +34,6 @@ void Narrow(double value, double& out) { out = value; }
 void Narrow(double value, Half& out) { out = ToHalf(value); }
 void Narrow(double value, BFloat16& out) { out = ToBFloat16(value); }
 
-bool IsFinite(float value) { return std::isfinite(value); }
-bool IsFinite(double value) { return std::isfinite(value); }
-bool IsFinite(Half value) { return std::isfinite(ToFloat(value)); }
-bool IsFinite(BFloat16 value) { return std::isfinite(ToFloat(value)); }
-
 // A tensor of `count` elements that `fill(T*)` writes. None: one of them is not finite.
 template <class T, class Fill>
 std::optional<Tensor> Made(DType dtype, const Shape& shape, size_t count, Fill fill) {
@@ -46,7 +41,8 @@ std::optional<Tensor> Made(DType dtype, const Shape& shape, size_t count, Fill f
   if (!made.ok() || made->byte_size() != count * sizeof(T)) return std::nullopt;
   const std::span<T> target = made->template mutable_values<T>();
   fill(target.data());
-  if (!std::all_of(target.begin(), target.end(), [](T value) { return IsFinite(value); })) return std::nullopt;
+  if (!std::all_of(target.begin(), target.end(), [](T value) { return std::isfinite(Widen(value)); }))
+    return std::nullopt;
   return std::move(made).value();
 }
 

@@ -29,11 +29,17 @@ struct DelegateReport {
   DeviceReport device;
 };
 
+// An entry of a configuration that could not be opened.
+struct AbsentDelegate {
+  std::string name, reason;
+  bool has_failed = false;  // its plugin crashed, hung or ended its process, or is quarantined for that
+};
+
 // The delegates of a configuration as they were opened.
 struct DelegateListing {
-  std::vector<DelegateReport> delegates;                    // in order, the CPU last; without nodes and partitions
-  std::vector<std::pair<std::string, std::string>> absent;  // entries that could not be opened: name, reason
-  uint32_t threads = 0;                                     // of the host, the caller's included
+  std::vector<DelegateReport> delegates;  // in order, the CPU last; without nodes and partitions
+  std::vector<AbsentDelegate> absent;
+  uint32_t threads = 0;  // of the host, the caller's included
 };
 
 // A delegate's estimate of a partition before it is compiled. -1: unknown.

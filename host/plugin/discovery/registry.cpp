@@ -309,15 +309,24 @@ const PluginEntry* PluginRegistry::ProviderOf(std::string_view delegate) const {
   return nullptr;
 }
 
-std::string PluginRegistry::RefusalOf(std::string_view delegate) const {
+const PluginEntry* PluginRegistry::RefusedProviderOf(std::string_view delegate) const {
   for (const auto& candidate : candidates_) {
     const PluginEntry& entry = candidate->entry;
     if (entry.accepted || !entry.manifest) continue;
     const std::vector<std::string>& offered = entry.manifest->delegates;
-    if (std::find(offered.begin(), offered.end(), delegate) != offered.end())
-      return fmt::format("{} has it, but {}", entry.path.string(), entry.text);
+    if (std::find(offered.begin(), offered.end(), delegate) != offered.end()) return &entry;
   }
-  return {};
+  return nullptr;
+}
+
+std::string PluginRegistry::RefusalOf(std::string_view delegate) const {
+  const PluginEntry* const refused = RefusedProviderOf(delegate);
+  return refused == nullptr ? "" : fmt::format("{} has it, but {}", refused->path.string(), refused->text);
+}
+
+bool PluginRegistry::HasFailed(std::string_view delegate) const {
+  const PluginEntry* const refused = RefusedProviderOf(delegate);
+  return refused != nullptr && IsFault(refused->reason);
 }
 
 Result<PluginRegistry::Candidate*> PluginRegistry::Find(std::string_view delegate) {

@@ -95,6 +95,8 @@ class PluginRegistry final : public DelegateFactory {
   const PluginEntry* ProviderOf(std::string_view delegate) const;
   // "libnpu.so has it, but is truncated": of a refused file whose manifest lists the delegate; empty if there is none.
   std::string RefusalOf(std::string_view delegate) const;
+  // Whether that file was refused because the plugin failed when it was run.
+  bool HasFailed(std::string_view delegate) const;
   // Description with option schema; loads the plugin if it was not probed.
   Result<DelegateDescription> Describe(std::string_view delegate);
 
@@ -158,6 +160,8 @@ class PluginRegistry final : public DelegateFactory {
 
   std::optional<LibraryFolders> library_folders_;  // of this process, where they were asked for
   // Never moved, so that offers can point at them.
+  const PluginEntry* RefusedProviderOf(std::string_view delegate) const;
+
   std::vector<std::unique_ptr<Candidate>> candidates_;
   std::vector<Offer> offers_;
   std::map<std::pair<uint64_t, uint64_t>, const Candidate*> by_inode_;  // the first of each device and inode

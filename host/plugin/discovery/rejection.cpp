@@ -51,7 +51,8 @@ std::optional<RejectReason> RejectReasonOf(std::string_view name) {
 
 bool IsFault(RejectReason reason) {
   return reason == RejectReason::kProbeCrashed || reason == RejectReason::kProbeExited ||
-         reason == RejectReason::kProbeTimedOut || reason == RejectReason::kProbeGarbage;
+         reason == RejectReason::kProbeTimedOut || reason == RejectReason::kProbeGarbage ||
+         reason == RejectReason::kFailedInUse;
 }
 
 }  // namespace deputy::host

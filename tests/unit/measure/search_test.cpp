@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <utility>
 
 #include "plan/make_plan.hpp"
 #include "support/test_clock.hpp"
@@ -122,6 +123,39 @@ TEST_F(SearchTest, ADelegateThatIsSlowBesideTheOrderOnlyIsTaken) {
   settings_.progress = [&](const std::string& candidate, double) {
     fast_us = candidate == "the order once more" || candidate == "a part elsewhere" ? 4000 : 50;
   };
+  const Result<SearchResult> found = Search({slow_, fast_});
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(Owners(found->decision), (Names{"fast", "fast", "fast"})) << found->decision.summary;
+}
+
+TEST_F(SearchTest, RunsThatWarmUpAfterThoseOfAnotherCandidateDoNotCount) {
+  bool is_last = false;
+  uint64_t since = 0;
+  fast_->execute = [&](const RunArgs& args) {
+    if (!std::exchange(is_last, true)) since = NowNs();
+    return Waiting(NowNs() - since < 12'000'000 ? 2000 : 50)(args);
+  };
+  cpu_->execute = [&](const RunArgs& args) {
+    is_last = false;
+    return Waiting(200)(args);
+  };
+  const Result<SearchResult> found = Search({fast_});
+  ASSERT_TRUE(found.ok());
+  EXPECT_TRUE(found->decision.slower.empty()) << found->decision.summary;
+}
+
+TEST_F(SearchTest, ADelegateThatIsSlowInItsFirstTurnsIsTaken) {
+  bool is_last = false;
+  int turns = 0;  // and the run of its preparation
+  fast_->execute = [&](const RunArgs& args) {
+    if (!std::exchange(is_last, true)) ++turns;
+    return Waiting(turns < 5 ? 4000 : 50)(args);
+  };
+  for (const auto& [other, us] : {std::pair(slow_, 2000), std::pair(cpu_, 500)})
+    other->execute = [&is_last, run = Waiting(static_cast<uint64_t>(us))](const RunArgs& args) {
+      is_last = false;
+      return run(args);
+    };
   const Result<SearchResult> found = Search({slow_, fast_});
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(Owners(found->decision), (Names{"fast", "fast", "fast"})) << found->decision.summary;

@@ -47,15 +47,6 @@ TEST(SetDynamicOption, OptionsOfASessionAreNoneAndThoseOfOthersAreNotRead) {
             deputy::StatusCode::kInvalidArgument);
 }
 
-TEST(IsAbsentForFaults, OnlyFailuresOfARunAreFaults) {
-  const deputy::Context context;
-  EXPECT_TRUE(IsAbsentForFaults(context, "p.so: refused by the rule failed-in-use: failed 3 times"));
-  EXPECT_TRUE(IsAbsentForFaults(context, "p.so has it, but crashed; it is quarantined (deputy quarantine ls)"));
-  EXPECT_TRUE(IsAbsentForFaults(context, "open: its worker process was ended by SIGABRT"));
-  EXPECT_FALSE(IsAbsentForFaults(context, "no plugin offers the delegate 'npu'"));
-  EXPECT_FALSE(IsAbsentForFaults(context, "delegate 'npu': there is no device '7'"));
-}
-
 TEST(OpenDeputy, AConfigurationThatIsNotThereIsRefusedWithItsPath) {
   Settings settings;
   settings.config = "/nonexistent/deputy.yaml";
