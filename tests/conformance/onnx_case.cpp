@@ -1,6 +1,6 @@
 #include "onnx_case.hpp"
 
-#include <onnx/onnx_pb.h>
+#include <onnx/onnx.pb.h>
 
 #include <fstream>
 #include <iterator>

@@ -1,7 +1,7 @@
 // A model of a few nodes, put together by hand and loaded through the public API.
 #pragma once
 
-#include <onnx/onnx_pb.h>
+#include <onnx/onnx.pb.h>
 
 #include <cstdint>
 #include <string>

@@ -106,7 +106,7 @@ LIBRARIES = {
     "Boost.Graph": ("boost/graph/", "boost/property_map/", "boost/pending/"),
     "Eigen": ("Eigen/", "unsupported/Eigen/", "eigen3/"),
     "protobuf": ("google/protobuf/",),
-    "libonnx": ("onnx/onnx_pb.h", "onnx/onnx-ml.pb.h", "onnx/onnx.pb.h", "onnx/proto_utils.h"),  # its types, no more
+    "libonnx": ("onnx/",),  # its types, no more
     "libarchive": ("archive.h", "archive_entry.h"),
     "libsodium": ("sodium.h", "sodium/"),
     "libseccomp": ("seccomp.h",),
@@ -442,7 +442,7 @@ CLEAN = {
                             '#include "primitive_generated.h"\n#include <flatbuffers/flatbuffers.h>\n',
     "host/format/writer.cpp": '#include "graph/graph.hpp"\n#include "model_generated.h"\n',
     "host/import/importer.hpp": '#include "graph/graph.hpp"\n',
-    "host/import/onnx/parse.cpp": '#include <onnx/onnx_pb.h>\n#include "import/importer.hpp"\n',
+    "host/import/onnx/parse.cpp": '#include <onnx/onnx.pb.h>\n#include "import/importer.hpp"\n',
     "host/config/parse.cpp": '#include <yaml-cpp/yaml.h>\n#include "base/status.hpp"\n',
     "host/delegate/delegate.hpp": '#include "graph/graph.hpp"\n',
     "host/kernels/conv.cpp": '#include "kernels/linalg/gemm.hpp"\n#include "base/status.hpp"\n',
@@ -496,7 +496,7 @@ PLANTED = (
     ("host/plan/wide.cpp", "#include <boost/graph/graph_traits.hpp>\n", "host/plan may not see Boost.Graph"),
     ("host/runtime/wide.cpp", "#include <boost/dll.hpp>\n", "host/runtime may not see Boost.DLL"),
     ("host/import/wide.cpp", "#include <google/protobuf/message.h>\n", "host/import may not see protobuf"),
-    ("host/graph/wide.cpp", "#include <onnx/onnx_pb.h>\n", "host/graph may not see libonnx"),
+    ("host/graph/wide.cpp", "#include <onnx/onnx.pb.h>\n", "host/graph may not see libonnx"),
     ("host/import/onnx/wide.cpp", "#include <onnx/checker.h>\n", "nobody knows this header"),
     ("host/base/wide.cpp", "#include <nlohmann/json.hpp>\n", "host/base may not see nlohmann-json"),
     ("host/runtime/wide.cpp", "#include <CLI/CLI.hpp>\n", "host/runtime may not see CLI11"),

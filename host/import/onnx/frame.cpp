@@ -1,6 +1,6 @@
 #include "import/onnx/frame.hpp"
 
-#include <google/protobuf/unknown_field_set.h>
+#include <google/protobuf/io/coded_stream.h>
 
 #include <climits>
 
@@ -14,14 +14,36 @@ constexpr size_t kMostCalls = 32;  // of functions within functions
 // Fields that are newer than the types of libonnx 1.12, in which they are unknown.
 constexpr int kDefaultAttributesField = 11, kNodeOverloadField = 8, kFunctionOverloadField = 13;
 
-// The last text of this number.
-std::string TextOf(const google::protobuf::UnknownFieldSet& fields, int number) {
-  std::string text;
-  for (int i = 0; i < fields.field_count(); ++i) {
-    const google::protobuf::UnknownField& field = fields.field(i);
-    if (field.number() == number && field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
-      text = field.length_delimited();
+// Calls visit(number, bytes) with each field that has a length. protobuf keeps fields that it does not know as they were
+// in the file; the lite runtime has no other form of them.
+template <class Visit>
+void ForEachChunk(const std::string& unknown_fields, const Visit& visit) {
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(unknown_fields.data()),
+                                                static_cast<int>(unknown_fields.size()));
+  while (const uint32_t tag = stream.ReadTag()) {
+    uint64_t number = 0;
+    uint32_t size = 0;
+    bool is_read = false;
+    switch (tag & 7) {
+      case 0: is_read = stream.ReadVarint64(&number); break;
+      case 1: is_read = stream.Skip(8); break;
+      case 5: is_read = stream.Skip(4); break;
+      case 2: {
+        std::string bytes;
+        is_read = stream.ReadVarint32(&size) && stream.ReadString(&bytes, static_cast<int>(size));
+        if (is_read) visit(static_cast<int>(tag >> 3), bytes);
+      }
+    }
+    if (!is_read) return;
   }
+}
+
+// The last text of this number.
+std::string TextOf(const std::string& unknown_fields, int number) {
+  std::string text;
+  ForEachChunk(unknown_fields, [&](int field, const std::string& bytes) {
+    if (field == number) text = bytes;
+  });
   return text;
 }
 
@@ -125,17 +147,14 @@ Result<Frame> FrameOfCall(const Frame& caller, const pb::NodeProto& call, const 
     if (!frame.attributes.emplace(attribute.name(), *value).second)
       return Error(StatusCode::kModel, "attribute '{}' is given twice", Printable(attribute.name()));
   }
-  const google::protobuf::UnknownFieldSet& unknown = function.unknown_fields();
-  for (int i = 0; i < unknown.field_count(); ++i) {
-    const google::protobuf::UnknownField& field = unknown.field(i);
-    if (field.number() != kDefaultAttributesField ||
-        field.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
-      continue;
+  bool is_valid = true;
+  ForEachChunk(function.unknown_fields(), [&](int field, const std::string& bytes) {
+    if (field != kDefaultAttributesField) return;
     pb::AttributeProto attribute;
-    if (!attribute.ParseFromString(field.length_delimited()))
-      return Error(StatusCode::kModel, "{} has a corrupt attribute default", Describe(function));
+    is_valid = attribute.ParseFromString(bytes) && is_valid;
     frame.attributes.emplace(attribute.name(), attribute);
-  }
+  });
+  if (!is_valid) return Error(StatusCode::kModel, "{} has a corrupt attribute default", Describe(function));
   return frame;
 }
 

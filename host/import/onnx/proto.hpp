@@ -2,7 +2,7 @@
 // (docs/adr/0021-onnx-protobuf-types-only.md).
 #pragma once
 
-#include <onnx/onnx_pb.h>
+#include <onnx/onnx.pb.h>
 
 namespace deputy::host::onnx_import {
 namespace pb = ::onnx;

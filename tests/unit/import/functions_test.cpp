@@ -85,7 +85,7 @@ TEST(Functions, DefaultOfAnAttributeHolds) {
   fallback.set_name("slope");
   fallback.set_type(onnx::AttributeProto::FLOAT);
   fallback.set_f(0.125f);
-  function.mutable_unknown_fields()->AddLengthDelimited(11, fallback.SerializeAsString());
+  *function.mutable_unknown_fields() += test::Chunk(11, fallback.SerializeAsString());
   builder.Input("x");
   Call(builder, "F", {"x"}, {"y"});
   builder.Output("y");
@@ -295,10 +295,10 @@ TEST(Functions, AttributeReferenceOutsideAFunctionIsRefused) {
 
 // The fields are newer than the types of libonnx 1.12.
 void SetOverload(onnx::NodeProto& node, const std::string& overload) {
-  node.mutable_unknown_fields()->AddLengthDelimited(8, overload);
+  *node.mutable_unknown_fields() += test::Chunk(8, overload);
 }
 void SetOverload(onnx::FunctionProto& function, const std::string& overload) {
-  function.mutable_unknown_fields()->AddLengthDelimited(13, overload);
+  *function.mutable_unknown_fields() += test::Chunk(13, overload);
 }
 
 TEST(Functions, OfOneNameAreToldApartByTheirOverload) {

@@ -1,7 +1,7 @@
 // ONNX models made in memory, with the protobuf types: what a test says nothing about is small and valid.
 #pragma once
 
-#include <onnx/onnx_pb.h>
+#include <onnx/onnx.pb.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "deputy/sdk/protobuf_message.hpp"
 #include "import/importer.hpp"
 
 extern "C" const deputy::host::Importer* deputy_importer_v1(const char* build);
@@ -22,6 +23,11 @@ namespace deputy::host::test {
 inline const Importer& OnnxImporter() { return *deputy_importer_v1(kImporterBuild); }
 
 using Names = std::initializer_list<std::string>;
+
+// A field that the types do not know.
+inline std::string Chunk(uint32_t field, const std::string& bytes) {
+  return sdk::ProtobufMessage().Chunk(field, bytes).bytes();
+}
 
 // Builds a graph; nested ones too.
 class GraphBuilder {

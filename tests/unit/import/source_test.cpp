@@ -93,7 +93,7 @@ TEST(Source, OfMetadataIsReadAndGoesBeforeTheDocumentation) {
                                static_cast<char>((trace.size() & 0x7f) | 0x80) + static_cast<char>(trace.size() >> 7) +
                                trace;
   for (const std::string& text : {std::string("\x0a\x09namespace\x12\x01x"), property})
-    node.mutable_unknown_fields()->AddLengthDelimited(9, text);
+    *node.mutable_unknown_fields() += test::Chunk(9, text);
   builder.Output("y");
   const Result<Graph> graph = builder.Import();
   ASSERT_TRUE(graph.ok()) << graph.status().ToString();
@@ -106,8 +106,8 @@ TEST(Source, AnEmptyOverloadIsSkipped) {
   ModelBuilder builder;
   builder.Input("x");
   onnx::NodeProto& node = builder.Node("Relu", {"x"}, {"y"}, "one");
-  node.mutable_unknown_fields()->AddLengthDelimited(8, "");
-  node.mutable_unknown_fields()->AddLengthDelimited(12, "later");
+  *node.mutable_unknown_fields() += test::Chunk(8, "");
+  *node.mutable_unknown_fields() += test::Chunk(12, "later");
   builder.Output("y");
   EXPECT_TRUE(builder.Import().ok()) << builder.Import().status().ToString();
 }

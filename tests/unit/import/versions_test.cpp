@@ -26,8 +26,8 @@ TEST(Versions, R10_UnknownFieldOfAnIrVersionFromTheFutureIsRefused) {
     ModelBuilder builder;
     test::AddSmallModel(builder);
     builder.model().set_ir_version(version);
-    builder.proto().mutable_node(0)->mutable_unknown_fields()->AddLengthDelimited(9, "");  // known, and not read
-    builder.proto().mutable_node(0)->mutable_unknown_fields()->AddVarint(77, 1);
+    *builder.proto().mutable_node(0)->mutable_unknown_fields() += test::Chunk(9, "");  // known, and not read
+    *builder.proto().mutable_node(0)->mutable_unknown_fields() += sdk::ProtobufMessage().Number(77, 1).bytes();
     const Result<Graph> graph = builder.Import();
     EXPECT_EQ(graph.ok(), version == 14);
     if (graph.ok()) continue;
