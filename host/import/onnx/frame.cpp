@@ -14,8 +14,8 @@ constexpr size_t kMostCalls = 32;  // of functions within functions
 // Fields that are newer than the types of libonnx 1.12, in which they are unknown.
 constexpr int kDefaultAttributesField = 11, kNodeOverloadField = 8, kFunctionOverloadField = 13;
 
-// Calls visit(number, bytes) with each field that has a length. protobuf keeps fields that it does not know as they were
-// in the file; the lite runtime has no other form of them.
+// Calls visit(number, bytes) with each field that has a length. protobuf keeps fields that it does not know as they
+// were in the file; the lite runtime has no other form of them.
 template <class Visit>
 void ForEachChunk(const std::string& unknown_fields, const Visit& visit) {
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(unknown_fields.data()),
