@@ -106,7 +106,7 @@ LIBRARIES = {
     "Boost.Graph": ("boost/graph/", "boost/property_map/", "boost/pending/"),
     "Eigen": ("Eigen/", "unsupported/Eigen/", "eigen3/"),
     "protobuf": ("google/protobuf/",),
-    "libonnx": ("onnx/",),  # its types, no more
+    "libonnx": ("onnx/onnx.pb.h",),  # generated from its onnx.proto: types, no more
     "libarchive": ("archive.h", "archive_entry.h"),
     "libsodium": ("sodium.h", "sodium/"),
     "libseccomp": ("seccomp.h",),
