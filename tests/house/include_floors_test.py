@@ -62,7 +62,7 @@ ROWS = {
         ("host/include", "host/execute", "host/measure", "host/verify", "host/import", "host/config", "host/plugin", "host/bundle", "host/isolation", "host/cpu"),
         ("fmt",),
     ),
-    "host/capi": Row(10, ("host/runtime",), ("fmt",)),
+    "host/capi": Row(10, ("host/runtime",), ("yaml-cpp", "fmt")),
     "host/worker": Row(10, ("host/plugin", "host/isolation"), ("libseccomp", "fmt")),
     "host/cli": Row(11, ("host/include",), ("CLI11", "nlohmann-json", "libpng", "libjpeg-turbo", "fmt")),
     "sdk/conformance/reference": Row(CLIENT, ("sdk/include/deputy/sdk",)),

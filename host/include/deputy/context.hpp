@@ -125,6 +125,9 @@ class DEPUTY_API Context {
     AddInProcess({made.plugin, std::move(made.keep), std::move(made.delegate_id)}, before);
   }
 
+  // The name that the next AddDelegate gives: "in_process".
+  std::string NextInProcessName() const;
+
   // Changes an option of a delegate that its schema calls settable ('deputy plugins NAME'), for all runs of all models
   // of this context that begin afterwards; opens the delegates if Load has not. kNotFound for the delegate or the
   // option, kInvalidArgument for the value, kFailedPrecondition for an option that is set when the delegate is opened;
@@ -169,7 +172,6 @@ class DEPUTY_API Context {
 
  private:
   friend class Model;
-  std::string NextInProcessName() const;
   void SetInProcess(InProcessDelegate delegate);
   void AddInProcess(InProcessDelegate delegate, const std::string& before);
   std::shared_ptr<State> state_;

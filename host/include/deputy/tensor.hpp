@@ -56,6 +56,12 @@ class DEPUTY_API Tensor {
   std::span<T> mutable_values() {
     return {static_cast<T*>(data_), bytes_ / sizeof(T)};
   }
+  // The same dtype and shape in other memory, of byte_size() bytes, which `keep` owns; allocates nothing. With null
+  // `data` the tensor is empty until the next call.
+  void MoveTo(void* data, std::shared_ptr<const void> keep = nullptr) {
+    data_ = data;
+    keep_ = std::move(keep);
+  }
   // The owner of the bytes; null when they are borrowed.
   const std::shared_ptr<const void>& owner() const { return keep_; }
 

@@ -1,0 +1,275 @@
+// Sessions of the C API: runs, requests and settings.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.hpp"
+#include "capi/error.hpp"
+#include "capi/field_writer.hpp"
+#include "capi/handles.hpp"
+#include "capi/tensors.hpp"
+
+namespace deputy::host::capi {
+namespace {
+
+// What `T` of a caller whose header knows only the first `struct_size` bytes of it says; the rest is as in `defaults`.
+template <class T>
+T Known(const T* given, T defaults) {
+  if (given == nullptr) return defaults;
+  std::memcpy(&defaults, given, std::min(given->struct_size, sizeof(T)));
+  return defaults;
+}
+
+Status CheckCounts(const DeputySession& session, const void* inputs, size_t input_count, const void* outputs,
+                   size_t output_count) {
+  if (inputs == nullptr && input_count != 0) return Error(StatusCode::kInvalidArgument, "inputs is null");
+  if (outputs == nullptr && output_count != 0) return Error(StatusCode::kInvalidArgument, "outputs is null");
+  if (output_count != session.output_count)
+    return Error(StatusCode::kInvalidArgument, "{} outputs are given, but the model has {}", output_count,
+                 session.output_count);
+  return {};
+}
+
+// Gives a result to the caller: its own memory stays as it is, other memory is handed over.
+void Give(Tensor& result, DeputyTensor& given) {
+  if (!result.empty() && result.data() == given.data) return;
+  DeputyTensor made = Owned(result);
+  DeputyMemoryRelease(given.memory);
+  given = made;
+}
+
+// Forgets memory of the caller; dtype and shape stay, so that the next run allocates nothing.
+void Forget(std::vector<Tensor>& tensors) {
+  for (Tensor& tensor : tensors) tensor.MoveTo(nullptr);
+}
+
+RequestRecord& TakeRecord(DeputySession& session) {
+  const std::lock_guard lock(session.mutex);
+  if (session.idle.empty()) {
+    session.records.push_back(std::make_unique<RequestRecord>());
+    session.idle.reserve(session.records.size());
+    session.records.back()->session = &session;
+    return *session.records.back();
+  }
+  RequestRecord& record = *session.idle.back();
+  session.idle.pop_back();
+  return record;
+}
+
+void GiveBack(RequestRecord& record) {
+  const std::lock_guard lock(record.session->mutex);
+  record.session->idle.push_back(&record);
+}
+
+void End(RequestRecord& record, PredictResult&& result) {
+  const std::unique_ptr<DeputyError, decltype(&DeputyErrorFree)> error(ErrorOf(std::move(result.status)),
+                                                                       &DeputyErrorFree);
+  if (error == nullptr) {
+    record.results = record.given;
+    record.results.resize(result.outputs.size());
+    for (DeputyTensor& tensor : record.results) DeputyMemoryRetain(tensor.memory);
+    for (size_t i = 0; i < result.outputs.size(); ++i) Give(result.outputs[i], record.results[i]);
+  }
+  const DeputyRequestResult given{sizeof(DeputyRequestResult),
+                                  result.request,
+                                  error.get(),
+                                  error == nullptr ? record.results.data() : nullptr,
+                                  error == nullptr ? record.results.size() : 0,
+                                  result.submitted_ns,
+                                  result.begun_ns,
+                                  result.ended_ns};
+  record.inputs = std::move(result.inputs);
+  record.outputs = std::move(result.outputs);
+  const DeputyRequestDone done = record.done;
+  void* const user = record.user;
+  done(user, &given);
+  for (DeputyTensor& tensor : record.results) DeputyMemoryRelease(tensor.memory);
+  record.results.clear();
+  for (DeputyTensor& tensor : record.given) DeputyMemoryRelease(tensor.memory);
+  record.given.clear();
+  Forget(record.inputs);
+  Forget(record.outputs);
+  GiveBack(record);
+}
+
+template <class F>
+DeputyError* ReportOf(const DeputySession* session, DeputyReport** report, const F& function) {
+  if (session == nullptr) return MissingArgument("session");
+  return Report(report, function);
+}
+
+}  // namespace
+}  // namespace deputy::host::capi
+
+using deputy::Result;
+using deputy::Shape;
+using deputy::Status;
+using deputy::StatusCode;
+using namespace deputy::host::capi;
+
+void DeputySessionFree(DeputySession* session) { delete session; }
+
+DeputyError* DeputySessionRun(DeputySession* session, const DeputyTensor* inputs, size_t input_count,
+                              DeputyTensor* outputs, size_t output_count) {
+  if (session == nullptr) return MissingArgument("session");
+  return Guard([&]() -> Status {
+    DEPUTY_RETURN_IF_ERROR(CheckCounts(*session, inputs, input_count, outputs, output_count));
+    if (Status taken = Take({inputs, input_count}, session->inputs); !taken.ok()) return std::move(taken).At("inputs");
+    if (Status taken = Take({outputs, output_count}, session->outputs); !taken.ok())
+      return std::move(taken).At("outputs");
+    Status status = session->session.Predict(session->inputs, &session->outputs);
+    if (status.ok())
+      for (size_t i = 0; i < output_count; ++i) Give(session->outputs[i], outputs[i]);
+    Forget(session->inputs);
+    Forget(session->outputs);
+    return status;
+  });
+}
+
+DeputyError* DeputySessionRunValues(DeputySession* session, const DeputyValue* inputs, size_t input_count,
+                                    DeputyValue* outputs, size_t output_count) {
+  if (session == nullptr) return MissingArgument("session");
+  return Guard([&]() -> Status {
+    DEPUTY_RETURN_IF_ERROR(CheckCounts(*session, inputs, input_count, outputs, output_count));
+    std::vector<deputy::ModelValue> values, results;
+    for (size_t i = 0; i < input_count; ++i) {
+      Result<deputy::ModelValue> value = Take(inputs[i]);
+      if (!value.ok()) return std::move(value).status().At("input " + std::to_string(i));
+      values.push_back(std::move(value).value());
+    }
+    DEPUTY_RETURN_IF_ERROR(session->session.PredictValues(values, &results));
+    for (size_t i = 0; i < output_count; ++i) outputs[i] = Owned(results[i]);
+    return {};
+  });
+}
+
+DeputyError* DeputySessionSubmit(DeputySession* session, const DeputyRequest* request, DeputyRequestDone done,
+                                 void* user, uint64_t* number) {
+  if (session == nullptr) return MissingArgument("session");
+  if (request == nullptr) return MissingArgument("request");
+  if (done == nullptr) return MissingArgument("done");
+  const DeputyRequest given = Known(request, {sizeof(DeputyRequest), nullptr, 0, nullptr, 0, -1, 0, 0});
+  return Guard([&]() -> Status {
+    if (given.inputs == nullptr && given.input_count != 0)
+      return deputy::host::Error(StatusCode::kInvalidArgument, "inputs is null");
+    if (given.outputs != nullptr && given.output_count != session->output_count)
+      return deputy::host::Error(StatusCode::kInvalidArgument, "{} outputs are given, but the model has {}",
+                                 given.output_count, session->output_count);
+    RequestRecord& record = TakeRecord(*session);
+    record.done = done;
+    record.user = user;
+    const size_t outputs = given.outputs == nullptr ? 0 : given.output_count;
+    Status status = Take({given.inputs, given.input_count}, record.inputs);
+    if (status.ok()) status = Take({given.outputs, outputs}, record.outputs);
+    if (status.ok()) {
+      record.given.assign(given.outputs, given.outputs + outputs);
+      for (DeputyTensor& tensor : record.given) DeputyMemoryRetain(tensor.memory);
+      deputy::RequestOptions options{std::move(record.outputs), std::chrono::nanoseconds(given.timeout_ns), {}};
+      if (given.has_priority != 0) options.priority = given.priority;
+      Result<uint64_t> accepted = session->session.PredictAsync(
+          std::move(record.inputs), [&record](deputy::PredictResult&& result) { End(record, std::move(result)); },
+          std::move(options));
+      if (accepted.ok()) {
+        if (number != nullptr) *number = *accepted;
+        return {};
+      }
+      record.outputs = std::move(options.outputs);
+      status = std::move(accepted).status();
+      for (DeputyTensor& tensor : record.given) DeputyMemoryRelease(tensor.memory);
+      record.given.clear();
+    }
+    Forget(record.inputs);
+    Forget(record.outputs);
+    GiveBack(record);
+    return status;
+  });
+}
+
+DeputyError* DeputySessionSetInFlight(DeputySession* session, size_t most, int as_they_end) {
+  if (session == nullptr) return MissingArgument("session");
+  return Guard([&] {
+    return session->session.SetInFlight(
+        most, as_they_end != 0 ? deputy::ResultOrder::kAsTheyEnd : deputy::ResultOrder::kAsSubmitted);
+  });
+}
+
+void DeputySessionCancelRequest(DeputySession* session, uint64_t number) {
+  if (session != nullptr) session->session.CancelRequest(number);
+}
+void DeputySessionCancel(DeputySession* session) {
+  if (session != nullptr) session->session.Cancel();
+}
+void DeputySessionSetTimeout(DeputySession* session, int64_t timeout_ns) {
+  if (session != nullptr) session->session.SetTimeout(std::chrono::nanoseconds(timeout_ns));
+}
+
+DeputyError* DeputySessionSetHints(DeputySession* session, const DeputyRunHints* hints) {
+  if (session == nullptr) return MissingArgument("session");
+  const DeputyRunHints given = Known(hints, {sizeof(DeputyRunHints), 0, 0, 0});
+  return Guard([&]() -> Status {
+    session->session.SetHints({given.power_level, static_cast<deputy::DType>(given.precision), given.priority});
+    return {};
+  });
+}
+
+DeputyError* DeputySessionResize(DeputySession* session, const DeputyShape* shapes, size_t count) {
+  if (session == nullptr) return MissingArgument("session");
+  if (shapes == nullptr && count != 0) return MissingArgument("shapes");
+  return Guard([&] {
+    std::vector<Shape> given;
+    for (size_t i = 0; i < count; ++i) given.push_back(ShapeOf(shapes[i].extents, shapes[i].rank));
+    return session->session.Resize(given);
+  });
+}
+
+DeputyError* DeputySessionResetStates(DeputySession* session) {
+  if (session == nullptr) return MissingArgument("session");
+  return Guard([&] { return session->session.ResetStates(); });
+}
+
+void DeputySessionEnableProfiling(DeputySession* session, int on) {
+  if (session != nullptr) session->session.EnableProfiling(on != 0);
+}
+void DeputySessionEnableEvents(DeputySession* session, int on) {
+  if (session != nullptr) session->session.EnableEvents(on != 0);
+}
+
+DeputyError* DeputySessionStatistics(const DeputySession* session, DeputyReport** report) {
+  return ReportOf(session, report, [&]() -> Result<deputy::RunStatistics> { return session->session.statistics(); });
+}
+
+DeputyError* DeputySessionEvents(const DeputySession* session, DeputyReport** report) {
+  return ReportOf(session, report,
+                  [&]() -> Result<std::vector<deputy::RunEvent>> { return session->session.events(); });
+}
+
+DeputyError* DeputySessionPlacement(const DeputySession* session, int nodes, DeputyReport** report) {
+  return ReportOf(session, report,
+                  [&] { return nodes != 0 ? session->session.Placement() : session->session.DelegateShares(); });
+}
+
+DeputyError* DeputySessionTraits(const DeputySession* session, DeputyReport** report) {
+  return ReportOf(session, report, [&] { return session->session.Traits(); });
+}
+
+DeputyError* DeputySessionMeasurePlacement(DeputySession* session, const DeputyTensor* inputs, size_t count,
+                                           const DeputyMeasureOptions* options, DeputyReport** report) {
+  const deputy::MeasureOptions defaults;
+  const DeputyMeasureOptions given =
+      Known(options, {sizeof(DeputyMeasureOptions), defaults.budget.count(), defaults.margin, nullptr, nullptr});
+  return ReportOf(session, report, [&]() -> Result<deputy::MeasureReport> {
+    std::vector<deputy::Tensor> tensors;
+    DEPUTY_RETURN_IF_ERROR(Take({inputs, inputs == nullptr ? 0 : count}, tensors));
+    deputy::MeasureOptions wanted{std::chrono::nanoseconds(given.budget_ns), given.margin};
+    if (given.progress != nullptr)
+      wanted.progress = [&given](const std::string& candidate, double used) {
+        given.progress(given.user, candidate.c_str(), used);
+      };
+    return session->session.MeasurePlacement(tensors, wanted);
+  });
+}

@@ -1,0 +1,158 @@
+#include "capi/tensors.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "base/status.hpp"
+#include "capi/error.hpp"
+#include "deputy/tensor_file.hpp"
+
+namespace deputy::host::capi {
+
+DeputyTensor View(const Tensor& tensor) {
+  if (tensor.empty()) return {};
+  return {static_cast<DeputyDType>(tensor.dtype()),
+          static_cast<uint32_t>(tensor.shape().size()),
+          tensor.shape().data(),
+          const_cast<void*>(tensor.data()),
+          tensor.byte_size(),
+          nullptr};
+}
+
+DeputyTensor Owned(const Tensor& tensor) {
+  DeputyTensor made = View(tensor);
+  if (tensor.empty()) return made;
+  auto memory = std::make_unique<DeputyMemory>();
+  memory->keep = tensor.owner();
+  memory->shape = tensor.shape();
+  made.shape = memory->shape.data();
+  made.memory = memory.release();
+  return made;
+}
+
+DeputyValue Owned(const ModelValue& value) {
+  DeputyValue made{};
+  if (value.empty()) return made;
+  auto memory = std::make_unique<DeputyMemory>();
+  made.is_sequence = value.is_sequence() ? 1 : 0;
+  made.dtype = static_cast<DeputyDType>(value.dtype());
+  if (value.is_sequence())
+    memory->tensors = value.elements();
+  else
+    memory->tensors = {value.tensor()};
+  for (const Tensor& tensor : memory->tensors) memory->elements.push_back(View(tensor));
+  made.tensors = memory->elements.data();
+  made.count = memory->elements.size();
+  made.memory = memory.release();
+  return made;
+}
+
+Shape ShapeOf(const int64_t* extents, uint32_t rank) {
+  return extents == nullptr ? Shape() : Shape(extents, extents + rank);
+}
+
+Status Take(const DeputyTensor& given, Tensor& kept) {
+  if (given.data == nullptr && given.dtype == kDeputyUndefined) {
+    kept = Tensor();
+    return {};
+  }
+  if (given.shape == nullptr && given.rank != 0)
+    return Error(StatusCode::kInvalidArgument, "a tensor of rank {} has no shape", given.rank);
+  std::shared_ptr<const void> keep = given.memory == nullptr ? nullptr : given.memory->keep;
+  const auto dtype = static_cast<DType>(given.dtype);
+  if (kept.dtype() == dtype && kept.byte_size() == given.byte_size && given.data != nullptr &&
+      std::equal(kept.shape().begin(), kept.shape().end(), given.shape, given.shape + given.rank)) {
+    kept.MoveTo(given.data, std::move(keep));
+    return {};
+  }
+  DEPUTY_ASSIGN_OR_RETURN(
+      kept, Tensor::Wrap(dtype, ShapeOf(given.shape, given.rank), given.data, given.byte_size, std::move(keep)));
+  return {};
+}
+
+Status Take(std::span<const DeputyTensor> given, std::vector<Tensor>& kept) {
+  kept.resize(given.size());
+  for (size_t i = 0; i < given.size(); ++i)
+    if (Status taken = Take(given[i], kept[i]); !taken.ok()) return std::move(taken).At("tensor " + std::to_string(i));
+  return {};
+}
+
+Result<ModelValue> Take(const DeputyValue& given) {
+  if (given.tensors == nullptr && given.count != 0)
+    return Error(StatusCode::kInvalidArgument, "a value of {} tensors has none", given.count);
+  std::vector<Tensor> tensors;
+  DEPUTY_RETURN_IF_ERROR(Take({given.tensors, given.count}, tensors));
+  if (given.is_sequence != 0) return ModelValue::Sequence(static_cast<DType>(given.dtype), std::move(tensors));
+  if (tensors.size() > 1)
+    return Error(StatusCode::kInvalidArgument, "{} tensors are given for a value that is no sequence", tensors.size());
+  return tensors.empty() ? ModelValue() : ModelValue(std::move(tensors.front()));
+}
+
+}  // namespace deputy::host::capi
+
+using deputy::DType;
+using deputy::Status;
+using deputy::Tensor;
+using deputy::host::capi::Guard;
+using deputy::host::capi::MissingArgument;
+using deputy::host::capi::ShapeOf;
+
+void DeputyMemoryRetain(DeputyMemory* memory) {
+  if (memory != nullptr) memory->owners.fetch_add(1, std::memory_order_relaxed);
+}
+void DeputyMemoryRelease(DeputyMemory* memory) {
+  if (memory != nullptr && memory->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete memory;
+}
+
+DeputyError* DeputyByteSize(DeputyDType dtype, const int64_t* shape, uint32_t rank, uint64_t* bytes) {
+  if (bytes == nullptr) return MissingArgument("bytes");
+  if (shape == nullptr && rank != 0) return MissingArgument("shape");
+  return Guard([&]() -> Status {
+    DEPUTY_ASSIGN_OR_RETURN(*bytes, deputy::ByteSize(static_cast<DType>(dtype), {shape, rank}));
+    return {};
+  });
+}
+
+DeputyError* DeputyTensorAllocate(DeputyDType dtype, const int64_t* shape, uint32_t rank, DeputyTensor* tensor) {
+  if (tensor == nullptr) return MissingArgument("tensor");
+  if (shape == nullptr && rank != 0) return MissingArgument("shape");
+  return Guard([&]() -> Status {
+    DEPUTY_ASSIGN_OR_RETURN(const Tensor made, Tensor::Allocate(static_cast<DType>(dtype), ShapeOf(shape, rank)));
+    *tensor = deputy::host::capi::Owned(made);
+    return {};
+  });
+}
+
+void DeputyTensorRelease(DeputyTensor* tensor) {
+  if (tensor == nullptr) return;
+  DeputyMemoryRelease(tensor->memory);
+  *tensor = {};
+}
+
+void DeputyValueRelease(DeputyValue* value) {
+  if (value == nullptr) return;
+  DeputyMemoryRelease(value->memory);
+  *value = {};
+}
+
+DeputyError* DeputyTensorRead(const char* path, DeputyDType dtype, const int64_t* shape, uint32_t rank,
+                              DeputyTensor* tensor) {
+  if (path == nullptr) return MissingArgument("path");
+  if (tensor == nullptr) return MissingArgument("tensor");
+  return Guard([&]() -> Status {
+    DEPUTY_ASSIGN_OR_RETURN(const Tensor made,
+                            deputy::ReadTensorFile(path, static_cast<DType>(dtype), ShapeOf(shape, rank)));
+    *tensor = deputy::host::capi::Owned(made);
+    return {};
+  });
+}
+
+DeputyError* DeputyTensorWrite(const char* path, const DeputyTensor* tensor) {
+  if (path == nullptr) return MissingArgument("path");
+  if (tensor == nullptr) return MissingArgument("tensor");
+  return Guard([&]() -> Status {
+    Tensor taken;
+    DEPUTY_RETURN_IF_ERROR(deputy::host::capi::Take(*tensor, taken));
+    return deputy::WriteTensorFile(path, taken);
+  });
+}
