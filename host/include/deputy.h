@@ -320,6 +320,7 @@ DEPUTY_C_API DeputyError *DeputyModelTraits(const DeputyModel *model, DeputyRepo
 DEPUTY_C_API DeputyError *DeputyModelAllocate(const DeputyModel *model, DeputyDType dtype, const int64_t *shape,
                                               uint32_t rank, DeputyTensor *tensor);
 
+/* The extents of one input. Frozen. */
 typedef struct DeputyShape {
   const int64_t *extents;
   uint32_t rank;
@@ -411,6 +412,7 @@ DEPUTY_C_API DeputyError *DeputySessionPlacement(const DeputySession *session, i
 /* What the tolerance of a comparison depends on. */
 DEPUTY_C_API DeputyError *DeputySessionTraits(const DeputySession *session, DeputyReport **report);
 
+/* Limits of a search for the fastest placement. */
 typedef struct DeputyMeasureOptions {
   size_t struct_size;
   int64_t budget_ns; /* of the whole search */
@@ -436,6 +438,7 @@ DEPUTY_C_API DeputyError *DeputyBufferImport(int descriptor, uint64_t offset, De
                                              uint32_t rank, DeputyBuffer **buffer);
 DEPUTY_C_API DeputyError *DeputyBufferMakeShared(DeputyDType dtype, const int64_t *shape, uint32_t rank,
                                                  DeputyBuffer **buffer);
+/* What a buffer is; `shape` belongs to the buffer. */
 typedef struct DeputyBufferInfo {
   size_t struct_size;
   DeputyDType dtype;

@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 
-OURS = re.compile(r"deputy::|deputy_|(typeinfo|vtable)( name)? for deputy::")
+OURS = re.compile(r"deputy::|deputy_|Deputy\w+@@DEPUTY_\d+$|DEPUTY_(\d+|CXX)$|(typeinfo|vtable)( name)? for deputy::")
 
 
 def main():

@@ -1,5 +1,6 @@
 // The quiet hot path: once a session is warm, Predict asks for no memory. This program takes the place of malloc to
 // count; each of the host's threads counts, whatever it allocates for.
+#include <deputy.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -151,6 +152,80 @@ TEST(Allocation, RequestsInFlightRunWithoutAny) {
     g_counting = false;
     EXPECT_TRUE(requests.ok());
     for (std::vector<Tensor>& output : outputs) output = {*Tensor::Allocate(DType::kFloat32, {20, 10})};
+    return g_allocations == 0;
+  }));
+}
+
+// A model of the C API with a session, and what it reads and writes.
+class CDigits {
+ public:
+  CDigits() {
+    DeputyContext* context = nullptr;
+    const char* const settings[] = {"cpu.threads=2", "log.level=error"};
+    Check(DeputyContextFromYaml("", settings, 2, &context));
+    Check(DeputyModelFromFile(DEPUTY_TEST_DIGITS, context, nullptr, &model_));
+    DeputyContextFree(context);
+    Check(DeputyModelCreateSession(model_, &session_));
+    Check(DeputyTensorAllocate(kDeputyFloat32, kPictures, 4, &input_));
+  }
+  CDigits(const CDigits&) = delete;
+  CDigits& operator=(const CDigits&) = delete;
+  ~CDigits() {
+    DeputySessionFree(session_);
+    DeputyTensorRelease(&input_);
+    DeputyModelFree(model_);
+  }
+  static void Check(DeputyError* error) {
+    EXPECT_EQ(error, nullptr) << DeputyErrorText(error);
+    DeputyErrorFree(error);
+  }
+  void Run(DeputyTensor& output) { Check(DeputySessionRun(session_, &input_, 1, &output, 1)); }
+  DeputySession* session() { return session_; }
+  const DeputyTensor& input() const { return input_; }
+
+ private:
+  static constexpr int64_t kPictures[4] = {20, 1, 28, 28};
+  DeputyModel* model_ = nullptr;
+  DeputySession* session_ = nullptr;
+  DeputyTensor input_{};
+};
+
+TEST(Allocation, RunsOfTheCApiGoWithoutAny) {
+  CDigits digits;
+  constexpr int64_t kScores[2] = {20, 10};
+  std::vector<float> memory[2] = {std::vector<float>(200), std::vector<float>(200)};
+  DeputyTensor own{}, borrowed[2];
+  for (int i = 0; i < 2; ++i) borrowed[i] = {kDeputyFloat32, 2, kScores, memory[i].data(), 800, nullptr};
+  for (DeputyTensor* output : {&own, &borrowed[0], &borrowed[1]}) digits.Run(*output);
+  g_allocations = 0;
+  g_counting = true;
+  for (int run = 0; run < 3; ++run)
+    for (DeputyTensor* output : {&own, &borrowed[0], &borrowed[1]}) digits.Run(*output);
+  g_counting = false;
+  EXPECT_EQ(g_allocations, 0u);
+  DeputyTensorRelease(&own);
+}
+
+TEST(Allocation, RequestsOfTheCApiGoWithoutAny) {
+  CDigits digits;
+  constexpr int64_t kScores[2] = {20, 10};
+  std::vector<float> memory(200);
+  const DeputyTensor output{kDeputyFloat32, 2, kScores, memory.data(), 800, nullptr};
+  const DeputyRequest request{sizeof(DeputyRequest), &digits.input(), 1, &output, 1, -1, 0, 0};
+  std::atomic<int> ended{0};
+  const auto run = [&] {
+    const int before = ended;
+    CDigits::Check(DeputySessionSubmit(
+        digits.session(), &request,
+        [](void* user, const DeputyRequestResult*) { ++*static_cast<std::atomic<int>*>(user); }, &ended, nullptr));
+    while (ended == before) std::this_thread::yield();
+  };
+  // The first requests of each of the threads allocate, whenever they come.
+  EXPECT_TRUE(Eventually([&] {
+    g_allocations = 0;
+    g_counting = true;
+    for (int i = 0; i < 10; ++i) run();
+    g_counting = false;
     return g_allocations == 0;
   }));
 }

@@ -31,20 +31,24 @@ namespace deputy::fields {
 // The texts of an enumeration's values, from 0 on.
 template <class E>
 struct Names;
+// Of stages.
 template <>
 struct Names<ProgressStage> {
   static constexpr std::array<std::string_view, 8> kTexts = {"scan",      "open",    "import",       "passes",
                                                              "placement", "compile", "verification", "measurement"};
 };
+// Of states.
 template <>
 struct Names<CacheEntryState> {
   static constexpr std::array<std::string_view, 5> kTexts = {"unchecked", "intact", "damaged", "other_version",
                                                              "unreadable"};
 };
+// Of verdicts.
 template <>
 struct Names<VerificationResult> {
   static constexpr std::array<std::string_view, 4> kTexts = {"right", "rounding", "wrong", "not_verified"};
 };
+// Of kinds.
 template <>
 struct Names<ValueKind> {
   static constexpr std::array<std::string_view, 4> kTexts = {"tensor", "sequence", "optional tensor",
