@@ -14,6 +14,10 @@ namespace deputy::host {
 // The list's name in its folder, and its signature's.
 inline constexpr char kChecksumsName[] = "SHA256SUMS";
 inline constexpr char kChecksumsSignatureName[] = "SHA256SUMS.minisig";
+inline constexpr char kSignatureEnding[] = ".minisig";
+// A folder of lists beside it or in its place, which packages add to: the names of the lists end in ".sha256".
+inline constexpr char kChecksumsFolderName[] = "SHA256SUMS.d";
+inline constexpr char kChecksumsEnding[] = ".sha256";
 
 inline constexpr size_t kMostChecksumBytes = 256 * 1024;
 

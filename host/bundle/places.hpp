@@ -1,6 +1,7 @@
 // The places of files in a bundle, as host/docs/bundle-format.md lists them.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/checksums.hpp"
@@ -9,7 +10,7 @@
 namespace deputy::host {
 
 // Whether a file may be at the path: the description, config/NN-FILE, or below models/ or plugins/, where none may have
-// the name of a lock, which would be that of the folder. [any-thread]
+// the name of a lock, or be in a folder of lists, which would be that of the folder. [any-thread]
 inline bool IsPlaceInBundle(std::string_view path) {
   if (path == kBundleDescriptionName) return true;
   const size_t slash = path.find('/');
@@ -22,7 +23,8 @@ inline bool IsPlaceInBundle(std::string_view path) {
   }
   const std::string_view name = path.substr(path.rfind('/') + 1);
   return (folder == kBundleModelFolder || folder == kBundlePluginFolder) && name != kChecksumsName &&
-         name != kChecksumsSignatureName;
+         name != kChecksumsSignatureName &&
+         path.find(std::string("/") + kChecksumsFolderName + "/") == std::string_view::npos;
 }
 
 }  // namespace deputy::host

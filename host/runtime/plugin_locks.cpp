@@ -32,15 +32,27 @@ std::optional<Digest> DigestOf(const ByteSource& bytes) {
 
 LockAnswer PluginLocks::LookUp(const fs::path& folder, const std::string& name, const ByteSource& bytes) {
   const Lock& lock = LockOf(folder);
-  if (!lock.problem.empty()) return {lock.file, lock.problem};
-  const auto listed = lock.checksums.find(lock.prefix + name);
-  if (listed == lock.checksums.end())
-    return {lock.file, fmt::format("{} is not listed in {}", lock.prefix + name, lock.file.string())};
-  const std::optional<Digest> digest = DigestOf(bytes);
-  if (!digest) return {lock.file, "cannot be read"};
-  if (*digest != listed->second)
-    return {lock.file, fmt::format("its SHA-256 is not the one in {}", lock.file.string())};
-  return {lock.file, ""};
+  if (lock.lists.empty()) return {{}, fmt::format("{} has no lock ({})", lock.folder.string(), kChecksumsName)};
+  const std::string path = lock.prefix + name;
+  const List *other = nullptr, *bad = nullptr;  // the first with another SHA-256, and the first that does not count
+  std::optional<Digest> digest;
+  for (const List& list : lock.lists) {
+    if (!list.problem.empty() && bad == nullptr) bad = &list;
+    const auto listed = list.checksums.find(path);
+    if (!list.problem.empty() || listed == list.checksums.end()) continue;
+    if (!digest) digest = DigestOf(bytes);
+    if (!digest) return {list.file, "cannot be read"};
+    if (*digest == listed->second) return {list.file, ""};
+    if (other == nullptr) other = &list;
+  }
+  // A list that does not count may be the one that has the file.
+  if (bad != nullptr) return {bad->file, bad->problem};
+  if (other != nullptr) return {other->file, fmt::format("its SHA-256 is not the one in {}", other->file.string())};
+  const fs::path folder_of_lists = lock.folder / kChecksumsFolderName, &first = lock.lists.front().file;
+  const bool has_lists = lock.lists.back().file.parent_path() == folder_of_lists;
+  const fs::path decided = has_lists ? folder_of_lists : first;
+  return {decided, fmt::format("{} is not listed in {}{}", path, decided.string(),
+                               has_lists && first.filename() == kChecksumsName ? ", nor in " + first.string() : "")};
 }
 
 const PluginLocks::Lock& PluginLocks::LockOf(const fs::path& folder) {
@@ -48,40 +60,61 @@ const PluginLocks::Lock& PluginLocks::LockOf(const fs::path& folder) {
   Lock& lock = found->second;
   if (!is_new) return lock;
   std::error_code error;
-  const fs::path place = fs::canonical(folder, error);
-  lock = ReadLock(place / kChecksumsName, /*of_bundle=*/false);
-  if (lock.file.empty() && place.filename() == kBundlePluginFolder)
-    lock = ReadLock(place.parent_path() / kChecksumsName, /*of_bundle=*/true);
-  if (lock.file.empty()) lock.problem = fmt::format("{} has no lock ({})", place.string(), kChecksumsName);
-  return lock;
-}
-
-// Without a file if there is none.
-PluginLocks::Lock PluginLocks::ReadLock(const fs::path& file, bool of_bundle) const {
-  Lock lock;
-  const Result<std::string> text = ReadTrustedFile(file, kMostChecksumBytes, {.strict = true});
-  if (!text.ok() && text.status().code() == StatusCode::kNotFound) return lock;
-  if (of_bundle) lock.prefix = std::string(kBundlePluginFolder) + "/";
-  Result<Checksums> checksums = text.ok() ? ParseChecksums(*text) : text.status();
-  if (checksums.ok() && of_bundle && !checksums->contains(kBundleDescriptionName)) return Lock();
-  lock.file = file;
-  if (!checksums.ok()) {
-    lock.problem = text.ok() ? std::move(checksums).status().At(file.string()).ToString() : text.status().ToString();
-    return lock;
+  lock.folder = fs::canonical(folder, error);
+  AddList(lock.folder / kChecksumsName, lock.lists);
+  AddListsIn(lock.folder / kChecksumsFolderName, lock.lists);
+  if (lock.lists.empty() && lock.folder.filename() == kBundlePluginFolder) {
+    AddList(lock.folder.parent_path() / kChecksumsName, lock.lists);
+    lock.prefix = std::string(kBundlePluginFolder) + "/";
+    // Any other folder above has no say.
+    std::erase_if(lock.lists, [](const List& list) {
+      const bool was_read = list.problem.empty() || !list.checksums.empty();
+      return was_read && !list.checksums.contains(kBundleDescriptionName);
+    });
   }
-  lock.checksums = std::move(checksums).value();
-  if (!keys_.empty()) lock.problem = SignatureProblem(file, *text);
   return lock;
 }
 
-std::string PluginLocks::SignatureProblem(const fs::path& lock, const std::string& text) const {
-  const fs::path path = lock.parent_path() / kChecksumsSignatureName;
+// None if the file does not exist.
+void PluginLocks::AddList(const fs::path& file, std::vector<List>& lists) const {
+  const Result<std::string> text = ReadTrustedFile(file, kMostChecksumBytes, {.strict = true});
+  if (!text.ok() && text.status().code() == StatusCode::kNotFound) return;
+  List& list = lists.emplace_back();
+  list.file = file;
+  if (!text.ok()) {
+    list.problem = text.status().ToString();
+    return;
+  }
+  Result<Checksums> checksums = ParseChecksums(*text);
+  if (!checksums.ok()) {
+    list.problem = std::move(checksums).status().At(file.string()).ToString();
+    return;
+  }
+  list.checksums = std::move(checksums).value();
+  if (!keys_.empty()) list.problem = SignatureProblem(file, *text);
+}
+
+// None if the folder does not exist. Of one that others may add to, no list is read.
+void PluginLocks::AddListsIn(const fs::path& folder, std::vector<List>& lists) const {
+  std::error_code error;
+  if (fs::symlink_status(folder, error).type() == fs::file_type::not_found) return;
+  if (Status trusted = CheckTrusted(folder); !trusted.ok()) {
+    lists.push_back({folder, {}, std::move(trusted).At(folder.string()).ToString()});
+    return;
+  }
+  for (const fs::path& file : PathsIn(folder, error))
+    if (file.extension() == kChecksumsEnding) AddList(file, lists);
+  if (error) lists.push_back({folder, {}, fmt::format("{}: cannot list: {}", folder.string(), error.message())});
+}
+
+std::string PluginLocks::SignatureProblem(const fs::path& list, const std::string& text) const {
+  const fs::path path = list.string() + kSignatureEnding;
   const Result<std::string> signature = ReadTextFile(path, kMostChecksumBytes);
-  if (!signature.ok()) return fmt::format("{}: is not signed, which 'trust_keys' requires", lock.string());
+  if (!signature.ok()) return fmt::format("{}: is not signed, which 'trust_keys' requires", list.string());
   const Result<const BundleTools*> tools = OpenBundleTools();
   if (!tools.ok()) return tools.status().ToString();
   const Status status = (*tools)->CheckSignature(text, *signature, keys_);
-  return status.ok() ? "" : fmt::format("{}: {}", lock.string(), status.ToString());
+  return status.ok() ? "" : fmt::format("{}: {}", list.string(), status.ToString());
 }
 
 }  // namespace deputy::host

@@ -117,6 +117,61 @@ class Locks(Trust):
         self.assertRegex(plugin["reason"], rf"{self.lock}: is not trusted: .*{WRITERS}")
 
 
+class ListsOfPackages(Trust):
+    """Lists in SHA256SUMS.d, one of each package, which are a lock together with SHA256SUMS or without it."""
+
+    def setUp(self):
+        super().setUp()
+        self.lock.unlink()
+        self.lists = self.folder / "SHA256SUMS.d"
+        self.lists.mkdir(mode=0o755)
+        self.list = self.write_lock(self.lists / "misbehaves.sha256")
+        self.other = self.lists / "another.sha256"
+        self.other.write_text("0" * 64 + "  another.so\n")
+
+    def test_a_list_decides_and_its_removal_leaves_nothing(self):
+        self.assertFalse(self.runs_in_worker())
+        self.assertIn(f"lock: listed in {self.list}", self.deputy("plugins", "--why", "--config", self.config).stdout)
+        self.list.unlink()
+        self.isolated(rf"misbehaves.so is not listed in {self.lists}\b(?!,)", self.lists)
+        self.other.unlink()
+        self.isolated(rf"{self.folder} has no lock \(SHA256SUMS\)")
+
+    def test_the_list_of_the_folder_counts_beside_them(self):
+        self.list.rename(self.lock)
+        self.assertFalse(self.runs_in_worker())
+        self.lock.write_text("0" * 64 + "  misbehaves.so\n")
+        self.isolated(f"its SHA-256 is not the one in {self.lock}", self.lock)
+        self.lock.write_text("")
+        self.isolated(f"misbehaves.so is not listed in {self.lists}, nor in {self.lock}", self.lists)
+
+    def test_files_of_other_names_are_no_lists(self):
+        for name in ("misbehaves.sha256.dpkg-new", "misbehaves", "misbehaves.sha256.minisig"):
+            with self.subTest(name):
+                other = self.list.rename(self.lists / name)
+                self.isolated(rf"misbehaves.so is not listed in {self.lists}\b(?!,)", self.lists)
+            other.rename(self.list)
+
+    def test_R160_a_list_that_others_may_write_lists_nothing(self):
+        for way, reason in self.open_to_others(self.list):
+            with self.subTest(way):
+                self.isolated(f"is not trusted: {reason}", self.list)
+        self.assertFalse(self.runs_in_worker(), "it is trusted again")
+
+    def test_R160_a_folder_of_lists_that_others_may_write_lists_nothing(self):
+        for path in (self.lists, self.scratch / "above"):
+            for way, reason in self.open_to_others(path):
+                with self.subTest(path=path, way=way):
+                    self.isolated(f"is not trusted: {reason}", self.lists)
+        self.assertFalse(self.runs_in_worker(), "it is trusted again")
+
+    def test_a_bad_list_of_one_package_takes_nothing_from_another(self):
+        self.other.write_text("nonsense\n")
+        self.assertFalse(self.runs_in_worker())
+        self.other.chmod(0o666)
+        self.assertFalse(self.runs_in_worker())
+
+
 class Configurations(Trust):
     def refused(self, reason, *arguments, **environment):
         """Of each command that reads the configuration."""

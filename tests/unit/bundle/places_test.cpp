@@ -13,10 +13,26 @@ TEST(PlacesInABundle, AreThoseOfTheFormat) {
 }
 
 TEST(PlacesInABundle, R196_OthersAreNone) {
-  for (const char* path :
-       {"", "config", "config/", "config/a.yaml", "config/1-a.yaml", "config/01a.yaml", "config/01-", "config/01",
-        "config/..-x.yaml", "config/conf.d/1.yaml", "config/01-a/b.yaml", "models/", "other/a", "a.yaml",
-        "plugins/SHA256SUMS", "plugins/SHA256SUMS.minisig", "plugins/sub/SHA256SUMS", "models/SHA256SUMS"})
+  for (const char* path : {"",
+                           "config",
+                           "config/",
+                           "config/a.yaml",
+                           "config/1-a.yaml",
+                           "config/01a.yaml",
+                           "config/01-",
+                           "config/01",
+                           "config/..-x.yaml",
+                           "config/conf.d/1.yaml",
+                           "config/01-a/b.yaml",
+                           "models/",
+                           "other/a",
+                           "a.yaml",
+                           "plugins/SHA256SUMS",
+                           "plugins/SHA256SUMS.minisig",
+                           "plugins/sub/SHA256SUMS",
+                           "models/SHA256SUMS",
+                           "plugins/SHA256SUMS.d/a.sha256",
+                           "plugins/sub/SHA256SUMS.d/a.sha256"})
     EXPECT_FALSE(IsPlaceInBundle(path)) << path;
 }
 
