@@ -4,6 +4,7 @@
 #include <sys/auxv.h>
 
 #include <algorithm>
+#include <map>
 #include <new>
 #include <system_error>
 #include <tuple>
@@ -67,32 +68,47 @@ void ConfigLoader::AddFile(const fs::path& path, Judgement judgement) {
   });
 }
 
-void ConfigLoader::AddFileWithDropIns(const fs::path& path, Judgement judgement) {
+void ConfigLoader::AddFileWithDropIns(const fs::path& path, Judgement judgement, const DropInFolder& packages) {
   AddFile(path, judgement);
-  Guarded([&] { AddDropIns(path.parent_path() / "conf.d"); });
+  Guarded([&] { AddDropIns({packages, {path.parent_path() / "conf.d", {}}}); });
 }
 
-void ConfigLoader::AddInstalled(const fs::path& path) {
+void ConfigLoader::AddInstalled(const fs::path& path, const DropInFolder& packages) {
   std::error_code ignored;
   if (fs::exists(fs::symlink_status(path, ignored))) AddFile(path);
-  Guarded([&] { AddDropIns(path.parent_path() / "conf.d"); });
+  Guarded([&] { AddDropIns({packages, {path.parent_path() / "conf.d", {}}}); });
 }
 
-void ConfigLoader::AddDropIns(const fs::path& folder) {
+void ConfigLoader::AddDropIns(const std::vector<DropInFolder>& folders) {
+  std::map<std::string, std::pair<fs::path, Judgement>> found;  // by name: that of a later folder replaces another
+  for (const DropInFolder& folder : folders)
+    for (const fs::path& path : DropInsOf(folder)) found[path.filename().string()] = {path, folder.judgement};
+  for (const auto& [name, drop_in] : found) {
+    AddFile(drop_in.first, drop_in.second);
+    if (!layers_.empty()) layers_.back().is_drop_in = true;
+  }
+}
+
+std::vector<fs::path> ConfigLoader::DropInsOf(const DropInFolder& place) {
+  const fs::path& folder = place.path;
+  std::vector<fs::path> found;
   std::error_code error;
   const fs::file_status status = fs::status(folder, error);
-  if (status.type() == fs::file_type::not_found) return;
+  if (folder.empty() || status.type() == fs::file_type::not_found) return found;
+  const auto refuse = [&](std::string why) {
+    AddUnreadable(folder.string(), std::move(why));
+    return std::vector<fs::path>();
+  };
   std::error_code unresolved;
   fs::path resolved = fs::weakly_canonical(folder, unresolved);
   if (unresolved) resolved = folder;
-  if (std::find(drop_in_folders_.begin(), drop_in_folders_.end(), resolved) != drop_in_folders_.end()) return;
+  if (std::find(drop_in_folders_.begin(), drop_in_folders_.end(), resolved) != drop_in_folders_.end()) return found;
   drop_in_folders_.push_back(std::move(resolved));
   if (status.type() != fs::file_type::directory)
-    return AddUnreadable(folder.string(), error ? "cannot open: " + error.message() : "is not a folder");
+    return refuse(error ? "cannot open: " + error.message() : "is not a folder");
   // Others could remove files from it, even if it has none that they could change.
-  if (const Result<JudgedFile> judged = OpenJudged(folder); judged.ok() && !judged->above.empty())
-    return AddUnreadable(folder.string(), "is not trusted: " + judged->above);
-  std::vector<fs::path> found;
+  const Result<JudgedFile> judged = OpenJudged(folder, place.judgement.also);
+  if (judged.ok() && !judged->above.empty() && !place.judgement.all) return refuse("is not trusted: " + judged->above);
   for (const fs::path& path : PathsIn(folder, error)) {
     const std::string name = path.filename().string();
     if (name[0] == '.') continue;
@@ -100,11 +116,8 @@ void ConfigLoader::AddDropIns(const fs::path& folder) {
     if (EndsWith(name, ".yml"))
       early_warnings_.push_back({{path.string(), 0, 0}, "is not read: its name does not end in .yaml"});
   }
-  if (error) return AddUnreadable(folder.string(), "cannot list: " + error.message());
-  for (const fs::path& path : found) {
-    AddFile(path);
-    if (!layers_.empty()) layers_.back().is_drop_in = true;
-  }
+  if (error) return refuse("cannot list: " + error.message());
+  return found;
 }
 
 void ConfigLoader::AddText(std::string name, std::string_view text, const fs::path& base) {
@@ -208,6 +221,9 @@ void ConfigLoader::NotePlaces(const YamlNode& layer, const std::vector<std::stri
   for (const YamlNode& delegate : delegates->value.items) {
     const YamlEntry* name = delegate.Find("name");
     if (name == nullptr || delegate.Find("before") != nullptr) continue;
+    // One that comes switched off has no place yet.
+    if (const YamlEntry* enabled = delegate.Find("enabled"); enabled != nullptr && enabled->value.text == "false")
+      continue;
     if (std::find(before.begin(), before.end(), name->value.text) != before.end()) continue;
     const auto place = std::find(after.begin(), after.end(), name->value.text);
     if (place == after.end() || place == after.begin()) continue;

@@ -29,11 +29,18 @@ class ConfigLoader {
   // A file that users other than root and this one could change or replace (judged_file.hpp) is an unreadable source.
   // `judgement` says how strictly.
   void AddFile(const std::filesystem::path& path, Judgement judgement = {});
+  // A folder of drop-ins, and how strictly they are judged.
+  struct DropInFolder {
+    std::filesystem::path path;  // empty: none
+    Judgement judgement;
+  };
   // The file, then conf.d/*.yaml beside it in the order of their names, so that a package adds a delegate by adding a
-  // file. The folder may be absent; beside several files it is read once, behind the first.
-  void AddFileWithDropIns(const std::filesystem::path& path, Judgement judgement = {});
-  // The same where both may be absent.
-  void AddInstalled(const std::filesystem::path& path);
+  // file. The folder may be absent; beside several files it is read once, behind the first. The drop-ins of `packages`
+  // are read among them, in the order of the names of both; one beside the file replaces one of the same name there.
+  void AddFileWithDropIns(const std::filesystem::path& path, Judgement judgement = {},
+                          const DropInFolder& packages = {});
+  // The same where file and folders may be absent.
+  void AddInstalled(const std::filesystem::path& path, const DropInFolder& packages = {});
   // YAML in memory; `name` is its file name in messages. Relative paths in it are relative to `base`; the working
   // directory if empty.
   void AddText(std::string name, std::string_view text, const std::filesystem::path& base = {});
@@ -79,7 +86,8 @@ class ConfigLoader {
   template <class Work>
   void Guarded(Work work);
   void AddYaml(std::string source, std::string_view text, const std::filesystem::path& base);
-  void AddDropIns(const std::filesystem::path& folder);
+  void AddDropIns(const std::vector<DropInFolder>& folders);
+  std::vector<std::filesystem::path> DropInsOf(const DropInFolder& folder);
   Result<Config> Merge();
   // Each of these moves the problems of its layer to problems_.
   void MergeFiles(YamlNode& merged);

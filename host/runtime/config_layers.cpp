@@ -32,6 +32,9 @@ std::string CheckWish() { return Environment("DEPUTY_CHECK").value_or(""); }
 
 fs::path ShippedFolder() { return ShareFolder() / "configs"; }
 
+// Where packages of delegates add theirs: with the folder's files they go without a trace.
+ConfigLoader::DropInFolder PackageDropIns() { return {ShareFolder() / "conf.d", OfInstallation()}; }
+
 fs::path UserConfig() {
   const std::optional<fs::path> folder = UserFolder("XDG_CONFIG_HOME", ".config");
   if (!folder) return {};
@@ -53,7 +56,8 @@ bool IsPlainName(std::string_view text) { return !text.empty() && text.find_firs
 // the system do not end with a mistake in its name.
 void AddNamedSystem(const fs::path& file, ConfigLoader& loader) {
   std::error_code error;
-  if (fs::symlink_status(file, error).type() != fs::file_type::not_found) return loader.AddFileWithDropIns(file);
+  if (fs::symlink_status(file, error).type() != fs::file_type::not_found)
+    return loader.AddFileWithDropIns(file, {}, PackageDropIns());
   const std::string name = file.string();
   if (IsPlainName(name) && !ShippedConfigFile(name).empty())
     return loader.AddUnreadable(name,
@@ -175,7 +179,7 @@ std::string AddLayers(const ConfigSources& sources, ConfigLoader& loader) {
   if (named_system) {
     if (!named_system->empty()) AddNamedSystem(system, loader);
   } else {
-    loader.AddInstalled(system);
+    loader.AddInstalled(system, PackageDropIns());
   }
   if (!user.empty()) loader.AddInstalled(user);
   if (!note.empty() && loader.files().size() > 1) {

@@ -95,7 +95,10 @@ class EngineBuilder {
       if (status.ok()) continue;
       if (status.code() == StatusCode::kConfig) return status;
       if (entry.required) return WithRequired(std::move(status), entry);
-      Log(LogLevel::kWarning, "{}; continuing without it", status.ToString());
+      const bool is_absent =
+          registry_.ProviderOf(entry.delegate) == nullptr && registry_.RefusalOf(entry.delegate).empty();
+      Log(is_absent && IsOfTheDefault(entry) ? LogLevel::kInfo : LogLevel::kWarning, "{}; continuing without it",
+          status.ToString());
       const bool has_failed = failed_.count(entry.name) != 0 || registry_.HasFailed(entry.delegate);
       engine_->absent.push_back({entry.name, status.ToString(), has_failed});
     }

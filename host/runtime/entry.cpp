@@ -39,7 +39,7 @@ Status NoProvider(const PluginRegistry& registry, const Entry& entry, std::vecto
   if (std::string refusal = registry.RefusalOf(entry.delegate); !refusal.empty())
     return missing("").Advise(std::move(refusal));
   constexpr const char* kNoEntry = ", and no lower layer has an entry of this name";
-  if (entry.takes_own_name) {
+  if (entry.takes_own_name && !IsOfTheDefault(entry)) {
     if (const std::string shipped = ShippedWith(entry.name); !shipped.empty())
       return missing(kNoEntry).Advise(shipped.substr(2));
     std::erase(names, entry.name);
@@ -113,6 +113,11 @@ std::vector<std::string> Texts(const List<Setting<std::string>>& list) {
 bool IsIsolated(const Entry& entry, const PluginEntry& provider, bool trusts_all) {
   if (entry.isolation != Isolation::kAuto || provider.path.empty()) return entry.isolation == Isolation::kProcess;
   return HasLimit(entry) || !provider.replaceable.empty() || !(provider.is_covered() || trusts_all);
+}
+
+bool IsOfTheDefault(const Entry& entry) {
+  const std::string shipped = ShippedConfigFile("default");
+  return !shipped.empty() && entry.delegate_origin.source == shipped;
 }
 
 Entry EntryFromConfig(const DelegateConfig& config) {

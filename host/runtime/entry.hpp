@@ -53,6 +53,10 @@ bool HasLimit(const Entry& entry);
 // never does.
 bool IsIsolated(const Entry& entry, const PluginEntry& provider, bool trusts_all);
 
+// Whether the shipped configuration `default` has the entry. Its plugin may be in a package that is not installed,
+// which is no fault of the configuration.
+bool IsOfTheDefault(const Entry& entry);
+
 Entry EntryFromConfig(const DelegateConfig& config);
 Entry EntryFromDeviceInfo(const DeviceInfo& info);
 

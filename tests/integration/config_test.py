@@ -357,6 +357,15 @@ class Layers(Config):
         self.assertEqual(self.shown()["policy"][0], "measured")
         self.assertNotIn("no configuration", self.deputy("run", self.model(), "--config", "cpu-only").stderr)
 
+    def test_ADelegateOfTheDefaultThatIsNotInstalledIsNoWarning(self):
+        (self.scratch / "none").mkdir(mode=0o755)
+        said = self.deputy("run", self.model(), "--set", f"plugins.paths=[{self.scratch}/none]").stderr
+        self.assertRegex(said, r"(?m)^\S+/default\.yaml:\d+:\d+: no plugin offers the delegate 'onednn'; 'deputy "
+                               r"plugins --why' lists the plugins that were found; continuing without it$")  # fmt: skip
+        self.assertNotIn("warning", said)
+        own = self.file("own.yaml", f"plugins: {{paths: [{self.scratch}/none]}}\ndelegates: [{{name: onednn}}]\n")
+        self.assertRegex(self.deputy("run", self.model(), "--config", own).stderr, "warning: .*offers the delegate 'onednn'")
+
     def test_DropInsAloneExtendTheDefault(self):
         self.file("user/deputy/conf.d/50-npu.yaml", "delegates: [{name: npu0, delegate: sim_npu, before: onednn}]\n")
         self.assertEqual(self.delegates(), ["npu0", "onednn"])

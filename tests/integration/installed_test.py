@@ -66,6 +66,33 @@ class InstalledTest(unittest.TestCase):
         self.assertEqual(onednn_first["outside"], 0)
         self.assertEqual(onednn_first["onednn"], outside_first["onednn"] + 2)
 
+    def test_a_drop_in_of_a_package_adds_a_delegate_and_takes_it_along(self):
+        system, drop_ins = os.path.join(self.scratch, "etc"), os.path.join(self.installed.prefix, "share/deputy/conf.d")
+        os.makedirs(os.path.join(system, "conf.d"))
+        os.makedirs(drop_ins, exist_ok=True)
+        for name, text in (("deputy.yaml", "delegates: [{name: onednn}]\n"), ("conf.d/50-own.yaml", "")):
+            with open(os.path.join(system, name), "w", encoding="utf-8") as file:
+                file.write("version: 1\n" + text)
+
+        def delegates():
+            done = run([self.deputy, "config", "show", "--offline"], env={
+                **os.environ, "DEPUTY_CONFIG": "", "DEPUTY_SYSTEM_CONFIG": os.path.join(system, "deputy.yaml")})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return re.findall(r"(?m)^  - name: (\S+)", done.stdout)
+
+        self.assertEqual(delegates(), ["onednn"])
+        package = os.path.join(drop_ins, "outside.yaml")
+        with open(package, "w", encoding="utf-8") as file:
+            file.write("version: 1\ndelegates: [{name: outside, before: onednn}]\n")
+        self.assertEqual(delegates(), ["outside", "onednn"])
+        # One of the same name in the system's folder is read in its place.
+        shutil.copy(os.path.join(system, "conf.d/50-own.yaml"), os.path.join(system, "conf.d/outside.yaml"))
+        self.assertEqual(delegates(), ["onednn"])
+        os.remove(os.path.join(system, "conf.d/outside.yaml"))
+        self.assertEqual(delegates(), ["outside", "onednn"])
+        os.remove(package)
+        self.assertEqual(delegates(), ["onednn"])
+
     def test_enabled_false_removes_a_delegate(self):
         nodes, _, _ = self.place("delegates:\n  - {name: outside, enabled: false}\n  - name: onednn\n")
         self.assertNotIn("outside", nodes)

@@ -29,6 +29,7 @@ constexpr Entry kEnvironment[] = {
 
 constexpr Entry kFiles[] = {
     {"share/deputy/configs/", "Configurations that are shipped."},
+    {"share/deputy/conf.d/", "Drop-ins of packages; a file of the same name in /etc/deputy/conf.d replaces one."},
     {"lib/deputy/plugins/", "Plugins: $deputy/plugins in a configuration."},
     {"lib/deputy/deputy-worker", "The helper program that runs plugins first."},
     {"/etc/deputy/deputy.yaml, /etc/deputy/conf.d/*.yaml", "The system's configuration."},

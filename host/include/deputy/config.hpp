@@ -11,10 +11,11 @@
 namespace deputy {
 
 // The layers of a configuration. Later ones override earlier ones: the built-in defaults; the system's
-// /etc/deputy/deputy.yaml and conf.d/*.yaml; the user's $XDG_CONFIG_HOME/deputy/deputy.yaml (~/.config without it) and
-// conf.d/*.yaml; $DEPUTY_CONFIG; `files`; `settings`. If there is neither a deputy.yaml nor $DEPUTY_CONFIG nor a file,
-// the default configuration of the installation is the layer above the built-in defaults. DEPUTY_SYSTEM_CONFIG in the
-// environment replaces the path of the system's file; if it is empty, there is none.
+// /etc/deputy/deputy.yaml, its conf.d/*.yaml and those of packages in share/deputy/conf.d; the user's
+// $XDG_CONFIG_HOME/deputy/deputy.yaml (~/.config without it) and conf.d/*.yaml; $DEPUTY_CONFIG; `files`; `settings`. If
+// there is neither a deputy.yaml nor $DEPUTY_CONFIG nor a file, the default configuration of the installation is the
+// layer above the built-in defaults. DEPUTY_SYSTEM_CONFIG in the environment replaces the path of the system's file; if
+// it is empty, there is none, and no drop-in of a package.
 struct ConfigSources {
   std::vector<std::string> files;     // paths, or names of shipped configurations ("npu-first")
   std::vector<std::string> settings;  // "path.to.key=value"

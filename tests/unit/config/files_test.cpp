@@ -190,6 +190,59 @@ TEST_F(FilesTest, DropInsBesideTwoFilesAreReadOnce) {
   EXPECT_EQ(config->fallback.origin.source, (folder_ / "two.yaml").string());
 }
 
+TEST_F(FilesTest, DropInsOfPackagesAreReadAmongThoseOfTheSystemByName) {
+  Write("share/10-a.yaml", "version: 1\ndelegates: [{name: a}]\n");
+  Write("share/30-c.yaml", "version: 1\ndelegates: [{name: c}]\n");
+  Write("etc/conf.d/20-b.yaml", "version: 1\ndelegates: [{name: a, enabled: false}, {name: b}]\n");
+  const fs::path path = Write("etc/deputy.yaml", "version: 1\ndelegates: [{name: main}]\n");
+  for (const bool is_named : {false, true}) {
+    ConfigLoader loader;
+    if (is_named) {
+      loader.AddFileWithDropIns(path, {}, {folder_ / "share", {}});
+    } else {
+      loader.AddInstalled(path, {folder_ / "share", {}});
+    }
+    const Result<Config> config = loader.Finish();
+    ASSERT_TRUE(config.ok()) << config.status().ToString();
+    EXPECT_EQ(NamesOf(*config), (std::vector<std::string>{"main", "a", "b", "c"}));
+    EXPECT_FALSE(*config->delegates[1].enabled);
+  }
+}
+
+TEST_F(FilesTest, DropInOfTheSystemReplacesThatOfAPackage) {
+  Write("share/a.yaml", "version: 1\ndelegates: [{name: a}]\nfallback: none\n");
+  Write("share/b.yaml", "version: 1\ndelegates: [{name: b}]\n");
+  Write("etc/conf.d/a.yaml", "version: 1\n");
+  ConfigLoader loader;
+  loader.AddInstalled(folder_ / "etc/deputy.yaml", {folder_ / "share", {}});  // which does not exist
+  const Result<Config> config = loader.Finish();
+  ASSERT_TRUE(config.ok()) << config.status().ToString();
+  EXPECT_EQ(NamesOf(*config), (std::vector<std::string>{"b"}));
+  EXPECT_EQ(*config->fallback, Fallback::kCpu);
+}
+
+TEST_F(FilesTest, R161_DropInsOfPackagesThatOthersMayChangeAreRefused) {
+  const fs::path path = Write("share/a.yaml", "version: 1\n");
+  for (const fs::path& open : {path, path.parent_path()}) {
+    fs::permissions(open, fs::perms::others_write, fs::perm_options::add);
+    ConfigLoader loader;
+    loader.AddInstalled(folder_ / "etc/deputy.yaml", {folder_ / "share", {}});
+    const Result<Config> config = loader.Finish();
+    fs::permissions(open, fs::perms::others_write, fs::perm_options::remove);
+    ASSERT_FALSE(config.ok());
+    EXPECT_TRUE(testing::Contains(config.status().ToString(), "is not trusted: ")) << config.status().ToString();
+  }
+}
+
+TEST_F(FilesTest, DropInThatComesSwitchedOffHasNoPlaceToNote) {
+  ConfigLoader loader;
+  Write("conf.d/a.yaml", "version: 1\ndelegates: [{name: on}, {name: off, enabled: false}]\n");
+  loader.AddFileWithDropIns(Write("config.yaml", "version: 1\ndelegates: [{name: main}]\n"));
+  ASSERT_TRUE(loader.Finish().ok());
+  ASSERT_EQ(loader.notes().size(), 1u);
+  EXPECT_TRUE(testing::Contains(loader.notes()[0].message, "'on' has no 'before'")) << loader.notes()[0].message;
+}
+
 TEST_F(FilesTest, EachFolderOfDropInsThatCannotBeOpenedIsReported) {
   ConfigLoader loader;
   for (const char* name : {"one", "two"}) {
