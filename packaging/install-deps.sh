@@ -2,7 +2,7 @@
 # Installs the Debian 12 packages that Deputy is built and tested with. Needs root or sudo only when one is missing;
 # if all are installed it needs neither network nor privileges.
 #
-#   packaging/install-deps.sh [build] [test]      default: build
+#   packaging/install-deps.sh [build] [test] [package]      default: build
 set -euo pipefail
 
 build=(
@@ -36,14 +36,17 @@ test=(
   fonts-linuxlibertine fonts-crosextra-caladea fonts-cabin
   fonts-cantarell fonts-roboto-unhinted fonts-sil-gentium-basic fonts-inconsolata
 )
+# Debian packages, and the test that installs them in a root of its own.
+package_tools=(debhelper dpkg-dev lintian mmdebstrap)
 
 wanted=()
 for group in "${@:-build}"; do
   case "$group" in
     build) wanted+=("${build[@]}") ;;
     test) wanted+=("${test[@]}") ;;
+    package) wanted+=("${package_tools[@]}") ;;
     *)
-      echo "install-deps: unknown group '$group'; known: build, test" >&2
+      echo "install-deps: unknown group '$group'; known: build, test, package" >&2
       exit 2
       ;;
   esac
