@@ -6,6 +6,7 @@
 #   edits        single edits of models of every operator that a plugin of the tree claims
 #   networks     10,000 random networks beside ONNX Runtime, and 1,000 that `verify` must accuse of nothing
 #   conformance  the kit at length, with each plugin of the tree
+#   packages     Debian's packages and the tarball, in a Debian 12 that has nothing else; needs root
 #   guests       real models with other vendors' runtimes first: QNN, ggml, WebGPU, ONNX Runtime's own provider
 #   mutation     deliberate mistakes in host/, which its tests must notice
 #   benchmarks   the limits of host/docs/performance.md; needs a machine without other work
@@ -13,7 +14,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=build-env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/build-env.sh"
 
-all=(sanitizers fuzz edits networks conformance guests mutation benchmarks)
+all=(sanitizers fuzz edits networks conformance packages guests mutation benchmarks)
 bin=build/release/bin
 python=build/peers/bin/python
 
@@ -39,6 +40,12 @@ networks() {
 
 conformance() {
   for plugin in build/release/lib/deputy/plugins/*.so; do $bin/deputy-conformance "$plugin" --thorough; done
+}
+
+packages() {
+  packaging/deb.sh
+  packaging/tarball.sh --build-dir build/release
+  python3 tests/integration/packages_test.py --packages build/deb/packages --tarball build/tarball/*.tar.gz --root build/deb/root
 }
 
 guests() {
