@@ -93,6 +93,11 @@ void SetLogLevel(std::string_view source, LogLevel level) {
   State().source_levels[std::string(source)] = level;
 }
 
+void UnsetLogLevel(std::string_view source) {
+  std::lock_guard lock(State().mutex);
+  State().source_levels.erase(std::string(source));
+}
+
 void SetLogSink(LogSink sink) {
   // The objects that a sink owns are destroyed after the lock is released, since their destructors may log.
   std::unique_ptr<HeldSink> before;

@@ -19,6 +19,8 @@ using LogSink = std::function<void(LogLevel, std::string_view source, std::strin
 // Process-wide. The default level is kInfo and the default sink writes to stderr. [any-thread]
 void SetLogLevel(LogLevel level);
 void SetLogLevel(std::string_view source, LogLevel level);
+// The source has the level of all others again.
+void UnsetLogLevel(std::string_view source);
 void SetLogSink(LogSink sink);  // null restores the default
 bool LogEnabled(LogLevel level, std::string_view source);
 void LogLine(LogLevel level, std::string_view source, std::string_view message);

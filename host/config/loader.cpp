@@ -69,12 +69,14 @@ void ConfigLoader::AddFile(const fs::path& path, Judgement judgement) {
 }
 
 void ConfigLoader::AddFileWithDropIns(const fs::path& path, Judgement judgement, const DropInFolder& packages) {
+  Guarded([&] { places_.push_back(path); });
   AddFile(path, judgement);
   Guarded([&] { AddDropIns({packages, {path.parent_path() / "conf.d", {}}}); });
 }
 
 void ConfigLoader::AddInstalled(const fs::path& path, const DropInFolder& packages) {
   std::error_code ignored;
+  Guarded([&] { places_.push_back(path); });
   if (fs::exists(fs::symlink_status(path, ignored))) AddFile(path);
   Guarded([&] { AddDropIns({packages, {path.parent_path() / "conf.d", {}}}); });
 }
@@ -92,6 +94,7 @@ void ConfigLoader::AddDropIns(const std::vector<DropInFolder>& folders) {
 std::vector<fs::path> ConfigLoader::DropInsOf(const DropInFolder& place) {
   const fs::path& folder = place.path;
   std::vector<fs::path> found;
+  if (!folder.empty()) places_.push_back(folder);
   std::error_code error;
   const fs::file_status status = fs::status(folder, error);
   if (folder.empty() || status.type() == fs::file_type::not_found) return found;

@@ -71,6 +71,8 @@ class ConfigLoader {
   size_t unlisted() const { return unshown_; }
   // Every file read, in order.
   const std::vector<std::filesystem::path>& files() const { return files_; }
+  // The files and the folders of drop-ins that were looked for, absent ones included. Shipped files are not among them.
+  const std::vector<std::filesystem::path>& places() const { return places_; }
 
  private:
   struct Layer {
@@ -103,7 +105,7 @@ class ConfigLoader {
   std::vector<PendingSetting> settings_, api_settings_;
   BaseFolders bases_;
   Config readable_;
-  std::vector<std::filesystem::path> files_;
+  std::vector<std::filesystem::path> files_, places_;
   std::vector<Problem> problems_, warnings_, early_warnings_, notes_;
   size_t unshown_ = 0;
   bool all_readable_ = true;

@@ -151,32 +151,52 @@ Result<fs::path> PlaceOf(const std::string& bundle) {
 }  // namespace
 }  // namespace host
 
-Result<Context> Context::FromBundle(const std::string& bundle, const std::vector<std::string>& settings) {
+namespace {
+
+Result<std::shared_ptr<Context::State>> ReadBundle(const std::string& bundle,
+                                                   const std::vector<std::string>& settings) {
+  namespace fs = std::filesystem;
   const std::string name = bundle.empty() ? host::Environment("DEPUTY_BUNDLE").value_or("") : bundle;
   if (name.empty()) return Status(StatusCode::kInvalidArgument, "no bundle is named");
   DEPUTY_ASSIGN_OR_RETURN(const InstalledBundle found, FindBundle(name));
-  const std::filesystem::path folder = found.folder;
+  const fs::path folder = found.folder;
   DEPUTY_ASSIGN_OR_RETURN(const host::Checksums listed, host::ListedIn(folder));
   DEPUTY_RETURN_IF_ERROR(host::CheckContents(folder, listed));
   host::ConfigLoader loader;
+  std::vector<std::string> files;
   for (const auto& [path, digest] : listed) {
     if (!host::IsConfiguration(path)) continue;
-    const std::filesystem::path file = folder / path;
+    const fs::path file = folder / path;
     DEPUTY_ASSIGN_OR_RETURN(const std::string text, host::ReadTrustedFile(file, host::kMostConfigBytes));
     if (host::Sha256().Add({reinterpret_cast<const uint8_t*>(text.data()), text.size()}).Finish() != digest)
       return host::Error(StatusCode::kConfig, "was changed: its SHA-256 is not the one in {}", host::kChecksumsName)
           .At(file.string())
           .Advise("install the bundle again");
     loader.AddText(file.string(), text, file.parent_path());
+    files.push_back(file.string());
   }
   for (const std::string& setting : settings) loader.AddSetting(setting);
   loader.AddApiSetting("plugins.trust", "listed");
-  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<State> state, State::From(loader));
+  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<Context::State> state, Context::State::From(loader));
   const host::Origin origin{"bundle " + found.name, 0, 0};
   state->config.plugins.paths.origin = origin;
   state->config.plugins.paths.items.assign(1, {(folder / host::kBundlePluginFolder).string(), origin});
+  state->files = std::move(files);
+  // Another version becomes the current one by another link.
+  const fs::path link = found.current ? folder.parent_path() / "current" : fs::path(name);
+  state->places = {link.has_filename() ? link : link.parent_path(), folder / host::kChecksumsName};
+  return state;
+}
+
+}  // namespace
+
+Result<Context> Context::FromBundle(const std::string& bundle, const std::vector<std::string>& settings) {
   Context context;
-  context.state_ = std::move(state);
+  DEPUTY_ASSIGN_OR_RETURN(context.state_, ReadBundle(bundle, settings));
+  std::error_code ignored;  // the working directory may change
+  const bool is_path = bundle.find('/') != std::string::npos;
+  context.state_->read_again = [again = is_path ? std::filesystem::absolute(bundle, ignored).string() : bundle,
+                                settings] { return ReadBundle(again, settings); };
   return context;
 }
 

@@ -98,7 +98,9 @@ std::vector<std::string> CacheEntryKinds() {
   return kinds;
 }
 
-Result<CacheListing> Context::ListCache(bool check) const { return ListEntries(state_->config, check, false, {}); }
+Result<CacheListing> Context::ListCache(bool check) const {
+  return ListEntries(state_->Current()->config, check, false, {});
+}
 
 Result<CacheListing> Context::PurgeCache(const CacheFilter& filter) const {
   const std::vector<std::string> kinds = CacheEntryKinds();
@@ -106,7 +108,7 @@ Result<CacheListing> Context::PurgeCache(const CacheFilter& filter) const {
     if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
       return host::Error(StatusCode::kInvalidArgument, "the kind of an entry must be {}, got '{}'",
                          fmt::join(kinds, ", "), kind);
-  return ListEntries(state_->config, false, true, filter);
+  return ListEntries(state_->Current()->config, false, true, filter);
 }
 
 }  // namespace deputy

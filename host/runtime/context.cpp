@@ -43,6 +43,8 @@ Result<std::shared_ptr<Context::State>> Context::State::From(host::ConfigLoader&
   DEPUTY_ASSIGN_OR_RETURN(state->config, loader.Finish());
   state->config_warnings = host::EnvironmentWarnings();
   for (const host::Problem& warning : loader.warnings()) state->config_warnings.push_back(warning.ToString());
+  for (const std::filesystem::path& file : loader.files()) state->files.push_back(file.string());
+  state->places = loader.places();
   return state;
 }
 
@@ -79,39 +81,81 @@ Context& Context::operator=(const Context& other) {
 Context::Context(Context&&) noexcept = default;
 Context& Context::operator=(Context&&) noexcept = default;
 
-Result<Context> Context::FromLayers(const ConfigSources& sources) {
+namespace {
+
+// The working directory may change before the file is read again. Names of shipped configurations stay as they are.
+std::string Fixed(const std::string& file) {
+  std::error_code ignored;
+  return std::filesystem::exists(file, ignored) ? std::filesystem::absolute(file, ignored).string() : file;
+}
+
+using State = std::shared_ptr<Context::State>;
+
+// What `read` makes of the sources, now and in every reload.
+template <class Sources, class Read>
+Result<State> ReadNowAndAgain(const Sources& sources, const Sources& again, Read read) {
+  DEPUTY_ASSIGN_OR_RETURN(State state, read(sources));
+  state->read_again = [again, read] { return read(again); };
+  return state;
+}
+
+Result<State> ReadLayers(const ConfigSources& sources) {
   host::ConfigLoader loader;
   const std::string note = host::AddLayers(sources, loader);
-  Context context;
-  DEPUTY_ASSIGN_OR_RETURN(context.state_, State::From(loader));
-  context.state_->config_note = note.empty() ? host::NamesNoDelegates(context.state_->config, loader.files()) : note;
+  DEPUTY_ASSIGN_OR_RETURN(State state, Context::State::From(loader));
+  state->config_note = note.empty() ? host::NamesNoDelegates(state->config, loader.files()) : note;
   for (const host::Problem& place : loader.notes())
-    context.state_->config_note += (context.state_->config_note.empty() ? "" : "; ") + place.ToString();
+    state->config_note += (state->config_note.empty() ? "" : "; ") + place.ToString();
+  return state;
+}
+
+Result<State> ReadFile(const ConfigSources& sources) {
+  host::ConfigLoader loader;
+  for (const std::string& path : sources.files) host::AddPath(path, loader);
+  for (const std::string& setting : sources.settings) loader.AddSetting(setting);
+  return Context::State::From(loader);
+}
+
+}  // namespace
+
+Result<Context> Context::FromLayers(const ConfigSources& sources) {
+  ConfigSources again = sources;
+  for (std::string& file : again.files) file = Fixed(file);
+  Context context;
+  DEPUTY_ASSIGN_OR_RETURN(context.state_, ReadNowAndAgain(sources, again, ReadLayers));
   return context;
 }
 
 Result<Context> Context::FromYaml(const std::string& path, const std::vector<std::string>& settings) {
-  host::ConfigLoader loader;
-  if (!path.empty()) host::AddPath(path, loader);
-  for (const std::string& setting : settings) loader.AddSetting(setting);
+  ConfigSources sources{{}, settings}, again = sources;
+  if (!path.empty()) {
+    sources.files.push_back(path);
+    again.files.push_back(Fixed(path));
+  }
   Context context;
-  DEPUTY_ASSIGN_OR_RETURN(context.state_, State::From(loader));
+  DEPUTY_ASSIGN_OR_RETURN(context.state_, ReadNowAndAgain(sources, again, ReadFile));
   return context;
 }
 
 Result<Context> Context::FromYamlText(const std::string& name, const std::string& text,
                                       const std::vector<std::string>& settings) {
-  host::ConfigLoader loader;
-  loader.AddText(name, text);
-  for (const std::string& setting : settings) loader.AddSetting(setting);
+  std::error_code ignored;
+  const auto read = [name, text, settings, folder = std::filesystem::current_path(ignored)] {
+    host::ConfigLoader loader;
+    loader.AddText(name, text, folder);
+    for (const std::string& setting : settings) loader.AddSetting(setting);
+    return State::From(loader);
+  };
   Context context;
-  DEPUTY_ASSIGN_OR_RETURN(context.state_, State::From(loader));
+  DEPUTY_ASSIGN_OR_RETURN(context.state_, read());
+  context.state_->read_again = read;
   return context;
 }
 
 std::vector<DeviceInfo> Context::ConfiguredDelegates() const {
   std::vector<DeviceInfo> all;
-  for (const host::DelegateConfig& entry : state_->config.delegates.items) {
+  const std::shared_ptr<const State> current = state_->Current();
+  for (const host::DelegateConfig& entry : current->config.delegates.items) {
     if (!*entry.enabled) continue;
     DeviceInfo info;
     info.name = *entry.name;
@@ -127,23 +171,23 @@ std::vector<DeviceInfo> Context::ConfiguredDelegates() const {
 }
 
 std::vector<DeviceInfo>& Context::MutableDeviceInfo() {
-  state_->ForgetEngine();
+  state_->Detach();
   return state_->device_infos;
 }
 
 void Context::SetProgress(std::function<void(const Progress&)> progress) {
-  state_->ForgetEngine();
+  state_->Detach();
   state_->progress = std::move(progress);
 }
 
 void Context::SetDelegate(std::nullptr_t) {
-  state_->ForgetEngine();
+  state_->Detach();
   state_->added.clear();
   state_->replaced = true;
 }
 
 std::string Context::NextInProcessName() const {
-  const size_t number = state_->added.size() + 1;
+  const size_t number = state_->Current()->added.size() + 1;
   return number == 1 ? "in_process" : "in_process_" + std::to_string(number);
 }
 
@@ -153,46 +197,100 @@ void Context::SetInProcess(InProcessDelegate delegate) {
 }
 
 void Context::AddInProcess(InProcessDelegate delegate, const std::string& before) {
-  state_->ForgetEngine();
+  state_->Detach();
   state_->added.push_back({std::move(delegate), before});
 }
 
 Context::State::State(const State& other)
-    : config(other.config),
-      config_warnings(other.config_warnings),
-      config_note(other.config_note),
-      device_infos(other.device_infos),
-      added(other.added),
-      replaced(other.replaced),
-      progress(other.progress),
-      factory(other.factory),
-      engine_(other.opened()) {}
+    : State(*other.Current(),
+            other.in_force_->engine() != nullptr ? other.in_force_ : std::make_shared<host::InForce>()) {}
 
-std::shared_ptr<host::Engine> Context::State::opened() const {
-  const host::MutexLock lock(engine_mutex_);
-  return engine_;
+Context::State::State(const State& settings, std::shared_ptr<host::InForce> in_force)
+    : config(settings.config),
+      config_warnings(settings.config_warnings),
+      config_note(settings.config_note),
+      device_infos(settings.device_infos),
+      added(settings.added),
+      replaced(settings.replaced),
+      progress(settings.progress),
+      files(settings.files),
+      places(settings.places),
+      read_again(settings.read_again),
+      factory(settings.factory),
+      in_force_(std::move(in_force)) {}
+
+void Context::State::TakeConfiguration(State& from) {
+  config = std::move(from.config);
+  config_warnings = std::move(from.config_warnings);
+  config_note = std::move(from.config_note);
+  files = std::move(from.files);
+  places = std::move(from.places);
 }
 
-Result<std::shared_ptr<host::Engine>> Context::State::Open() const {
-  DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
-  const host::MutexLock lock(engine_mutex_);
-  if (engine_ == nullptr) {
-    host::RecogniseForks();
-    DEPUTY_ASSIGN_OR_RETURN(engine_, host::OpenEngine(*this));
+std::shared_ptr<const Context::State> Context::State::Current() const {
+  std::shared_ptr<const State> reloaded = in_force_->settings();
+  return reloaded != nullptr ? reloaded : std::shared_ptr<const State>(std::shared_ptr<void>(), this);
+}
+
+void Context::State::Detach() {
+  watch_ = nullptr;
+  if (const std::shared_ptr<const State> reloaded = in_force_->settings()) {
+    State taken(*reloaded, nullptr);
+    TakeConfiguration(taken);
+    device_infos = std::move(taken.device_infos);
+    added = std::move(taken.added);
+    replaced = taken.replaced;
+    progress = std::move(taken.progress);
+    factory = std::move(taken.factory);
+    read_again = std::move(taken.read_again);
   }
-  return engine_;
+  in_force_ = std::make_shared<host::InForce>();
 }
 
-void Context::State::ForgetEngine() {
-  const host::MutexLock lock(engine_mutex_);
-  engine_ = nullptr;
+Status Context::State::Reload() const {
+  auto next = std::make_shared<State>(*Current(), nullptr);
+  if (next->read_again) {
+    const Result<std::shared_ptr<State>> read = next->read_again();
+    if (!read.ok()) return in_force_->RefuseReload(read.status());
+    next->TakeConfiguration(**read);
+  }
+  return in_force_->Reload(*this, std::move(next));
+}
+
+Status Context::State::Reload(const State& other) const {
+  return in_force_->Reload(*this, std::make_shared<State>(*other.Current(), nullptr));
+}
+
+Status Context::State::WatchFiles(std::function<void(const Status&)> reloaded) {
+  watch_ = nullptr;
+  DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
+  if (Current()->places.empty())
+    return host::Error(StatusCode::kFailedPrecondition, "the configuration was not read from files");
+  host::RecogniseForks();
+  DEPUTY_ASSIGN_OR_RETURN(watch_, host::FileWatch::Start([this] { return Current()->places; },
+                                                         [this, reloaded = std::move(reloaded)] {
+                                                           const Status status = Reload();
+                                                           if (!status.ok())
+                                                             host::Log(host::LogLevel::kWarning,
+                                                                       "the changed configuration is not used: {}",
+                                                                       status.ToString());
+                                                           if (reloaded) reloaded(status);
+                                                         }));
+  return {};
+}
+
+Status Context::Reload() { return state_->Reload(); }
+Status Context::Reload(const Context& next) { return state_->Reload(*next.state_); }
+Status Context::WatchFiles(std::function<void(const Status&)> reloaded) {
+  return state_->WatchFiles(std::move(reloaded));
 }
 
 Status Context::Load() { return state_->Open().status(); }
 
 Status Context::Check() const {
-  const bool automatic = !state_->replaced && *state_->config.plugins.auto_use == host::AutoUse::kLast;
-  return automatic ? Status() : host::CheckReferences(*state_, {});
+  const std::shared_ptr<const State> current = state_->Current();
+  const bool automatic = !current->replaced && *current->config.plugins.auto_use == host::AutoUse::kLast;
+  return automatic ? Status() : host::CheckReferences(*current, {});
 }
 
 Result<DelegateListing> Context::ListDelegates() const {
@@ -205,32 +303,25 @@ Result<DelegateListing> Context::ListDelegates() const {
 }
 
 Result<PluginListing> Context::ListPlugins(const PluginQuery& query) const {
-  return host::ListPluginFiles(*state_, query);
+  return host::ListPluginFiles(*state_->Current(), query);
 }
 
 Status Context::SetOption(const std::string& delegate, const std::string& option, const std::string& value) {
-  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<host::Engine> engine, state_->Open());
-  for (const host::HostedDelegate& opened : engine->delegates)
-    if (opened->name() == delegate) {
-      DEPUTY_RETURN_IF_ERROR(opened->SetOption(option, value));
-      engine->KeepOption(delegate, option, value);
-      return {};
-    }
-  return host::Error(StatusCode::kNotFound, "there is no delegate '{}'", delegate);
+  return state_->in_force()->SetOption(*state_, delegate, option, value);
 }
 
-HealthReport Context::Health() const {
-  const std::shared_ptr<host::Engine> engine = state_->opened();
-  return engine == nullptr ? HealthReport() : engine->incidents->Report(*engine);
+HealthReport Context::Health() const { return state_->in_force()->Health(); }
+
+bool Context::MeasuresPlacements() const {
+  return *state_->Current()->config.placement.policy == host::Policy::kMeasured;
 }
 
-bool Context::MeasuresPlacements() const { return *state_->config.placement.policy == host::Policy::kMeasured; }
-
-bool Context::HasFallback() const { return *state_->config.fallback != host::Fallback::kDisabled; }
+bool Context::HasFallback() const { return *state_->Current()->config.fallback != host::Fallback::kDisabled; }
 
 std::string Context::ShowConfig(bool plugin_defaults) const {
-  host::Config config = plugin_defaults ? host::WithPluginDefaults(state_->config) : state_->config;
-  if (const std::shared_ptr<host::Engine> engine = state_->opened())
+  const std::shared_ptr<const State> current = state_->Current();
+  host::Config config = plugin_defaults ? host::WithPluginDefaults(current->config) : current->config;
+  if (const std::shared_ptr<host::Engine> engine = state_->in_force()->engine())
     for (const auto& [name, value] : engine->set_options()) SetOptionOf(config, name.first, name.second, value);
   return host::ShowConfig(config);
 }

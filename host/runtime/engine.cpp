@@ -54,7 +54,8 @@ bool IsChecking(const Config& config) { return *config.debug.check || ChecksByEn
 
 class EngineBuilder {
  public:
-  explicit EngineBuilder(const Context::State& state) : state_(state), engine_(std::make_shared<Engine>()) {}
+  EngineBuilder(const Context::State& state, std::shared_ptr<SharedArenas> arenas)
+      : state_(state), arenas_(std::move(arenas)), engine_(std::make_shared<Engine>()) {}
 
   Result<std::shared_ptr<Engine>> Run() {
     const Config& config = state_.config;
@@ -63,7 +64,8 @@ class EngineBuilder {
     engine_->progress = state_.progress;
     for (const std::string& warning : state_.config_warnings) Log(LogLevel::kWarning, "{}", warning);
     const bool automatic = !state_.replaced && *config.plugins.auto_use == AutoUse::kLast;
-    if (!automatic) DEPUTY_RETURN_IF_ERROR(CheckReferences(state_, {}));
+    std::vector<Status> errors;
+    if (!automatic) errors.push_back(CheckReferences(state_, {}));
     engine_->store = OpenStore(config);
     engine_->pool = std::make_shared<ThreadPool>(static_cast<uint32_t>(*config.cpu.threads));
     for (const Context::State::InProcess& added : state_.added)
@@ -87,13 +89,15 @@ class EngineBuilder {
           Log(LogLevel::kWarning, "{}", problem.ToString());
     }
     if (automatic) {
-      DEPUTY_RETURN_IF_ERROR(CheckReferences(state_, registry_.delegate_ids()));
+      errors.push_back(CheckReferences(state_, registry_.delegate_ids()));
       AddUnlisted(entries);
     }
-    for (const Entry& entry : entries) {
-      Status status = OpenEntry(entry);
+    std::vector<EntryCheck> checks = CheckEntries(entries, errors);
+    DEPUTY_RETURN_IF_ERROR(Joined(errors));
+    for (size_t i = 0; i < entries.size(); ++i) {
+      const Entry& entry = entries[i];
+      Status status = OpenEntry(entry, checks[i]);
       if (status.ok()) continue;
-      if (status.code() == StatusCode::kConfig) return status;
       if (entry.required) return WithRequired(std::move(status), entry);
       const bool is_absent =
           registry_.ProviderOf(entry.delegate) == nullptr && registry_.RefusalOf(entry.delegate).empty();
@@ -253,13 +257,27 @@ class EngineBuilder {
     if (count != 0) Log(LogLevel::kInfo, "found, but not used, because no entry of 'delegates' names them: {}", list);
   }
 
-  Status OpenEntry(const Entry& entry) {
-    if (std::any_of(engine_->delegates.begin(), engine_->delegates.end(),
-                    [&](const auto& opened) { return opened->name() == entry.name; }))
-      return Error(StatusCode::kConfig, "the delegate name '{}' is already in use", entry.name)
-          .At(entry.origin.ToString());
-    EntryCheck check = CheckEntry(registry_, entry, NamesOf(state_.config));
-    if (!check.mistakes.empty()) return Mistakes(check.mistakes);
+  // Adds all errors that are known before a delegate is opened.
+  std::vector<EntryCheck> CheckEntries(const std::vector<Entry>& entries, std::vector<Status>& errors) {
+    std::vector<EntryCheck> checks;
+    std::set<std::string> names;  // of those that can be used
+    for (const Entry& entry : entries) {
+      if (names.count(entry.name) != 0)
+        errors.push_back(Error(StatusCode::kConfig, "the delegate name '{}' is already in use", entry.name)
+                             .At(entry.origin.ToString()));
+      EntryCheck check = CheckEntry(registry_, entry, NamesOf(state_.config));
+      if (check.unusable.ok()) names.insert(entry.name);
+      if (!check.mistakes.empty()) {
+        errors.push_back(Mistakes(check.mistakes));
+      } else if (entry.required) {
+        errors.push_back(WithRequired(check.unusable, entry));
+      }
+      checks.push_back(std::move(check));
+    }
+    return checks;
+  }
+
+  Status OpenEntry(const Entry& entry, EntryCheck& check) {
     if (check.provider != nullptr && !check.provider->distrust.empty())
       Log(LogLevel::kWarning, "{}: {}; it is used because of 'trust: any'", check.provider->path.string(),
           check.provider->distrust);
@@ -361,7 +379,7 @@ class EngineBuilder {
     options.call_timeout_total = entry.call_timeout_total;
     options.run_timeout = entry.run_timeout;
     options.spin = entry.spin;
-    if (engine_->arenas == nullptr) engine_->arenas = SharedArenas::Make();
+    if (engine_->arenas == nullptr) engine_->arenas = arenas_ != nullptr ? arenas_ : SharedArenas::Make();
     options.arenas = engine_->arenas;
     // The bytes that were opened, in the records as they are now; nothing where others are there now.
     const auto with_records = [store = engine_->store, sandbox = options.sandbox,
@@ -425,6 +443,7 @@ class EngineBuilder {
   }
 
   const Context::State& state_;
+  const std::shared_ptr<SharedArenas> arenas_;
   std::shared_ptr<Engine> engine_;
   PluginRegistry registry_;
   std::set<std::string> failed_;              // entries whose plugin failed when it was opened, or in use before
@@ -459,6 +478,17 @@ std::unique_ptr<Store> OpenStore(const Config& config) {
   return std::make_unique<Store>(StoreOptions{*std::move(folder), static_cast<uint64_t>(config.cache.max->count)});
 }
 
-Result<std::shared_ptr<Engine>> OpenEngine(const Context::State& state) { return EngineBuilder(state).Run(); }
+Status Joined(const std::vector<Status>& errors) {
+  Status all;
+  for (const Status& error : errors) {
+    if (error.ok()) continue;
+    all = all.ok() ? error : Status(all.code(), all.ToString() + "\n" + error.ToString());
+  }
+  return all;
+}
+
+Result<std::shared_ptr<Engine>> OpenEngine(const Context::State& state, std::shared_ptr<SharedArenas> arenas) {
+  return EngineBuilder(state, std::move(arenas)).Run();
+}
 
 }  // namespace deputy::host

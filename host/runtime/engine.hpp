@@ -107,6 +107,9 @@ struct Engine {
 // Of `passes: {...}`, with the kernels of the CPU.
 PassOptions PassOptionsOf(const PassesConfig& config);
 
+// All errors in one, a line each, with the code of the first; OK where none of these is an error.
+Status Joined(const std::vector<Status>& errors);
+
 // The store of `cache: {...}`; null if it is off.
 std::unique_ptr<Store> OpenStore(const Config& config);
 

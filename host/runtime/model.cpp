@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@
 #include "runtime/extra_outputs.hpp"
 #include "runtime/identity.hpp"
 #include "runtime/model_state.hpp"
+#include "runtime/node_globs.hpp"
 #include "runtime/read_model.hpp"
 
 namespace deputy::host {
@@ -48,18 +50,8 @@ using host::Graph;
 
 namespace {
 
-host::ImportSource SourceOf(const Model::State& state) {
-  return {state.file->bytes(), state.file, state.path, {}, state.engine->file_access, state.given_inputs};
-}
-
-// Of the imported graph's files. Copies are read for it, as their files may be others by now.
-host::Digest DigestOf(const host::ImportSource& source, const Graph& graph, const host::MappedBytes& own,
-                      const host::Engine& engine) {
-  std::vector<std::string> paths = {source.path.string()};
-  paths.insert(paths.end(), graph.external_files.begin(), graph.external_files.end());
-  std::vector<host::MappedBytes> contents = graph.mapped;
-  contents.insert(contents.begin(), own);
-  return ModelDigest(paths, contents, engine.file_access == host::FileAccess::kMapped ? engine.store.get() : nullptr);
+host::ImportSource SourceOf(const Model::State& state, const host::Engine& engine) {
+  return {state.file->bytes(), state.file, state.path, {}, engine.file_access, state.given_inputs};
 }
 
 // An error of the graph, if extents of its inputs were changed: the caller's shapes do not fit it.
@@ -70,34 +62,46 @@ Status OfExtents(Status status, const std::string& changed) {
       .Advise(changed + "; this node does not fit other extents: export the model with these, or with dynamic ones");
 }
 
-// Decisions about a model belong to its extents.
-host::Digest WithExtents(const host::Digest& digest, const std::string& changed, const NamedShapes& shapes) {
-  if (changed.empty()) return digest;
+// Decisions about a model belong to its extents; what is known about its graph depends on its outputs, and on the
+// constants that are inputs.
+host::Digest WithOptions(const host::Digest& model, const Model::State& state, const std::string& changed) {
+  host::Digest digest = model;
   host::Digester digester;
-  digester.Add(digest);
-  for (const auto& [name, shape] : shapes) {
-    digester.AddText(name).AddNumber(shape.size());
-    for (const int64_t extent : shape) digester.AddNumber(static_cast<uint64_t>(extent));
+  if (!changed.empty()) {
+    digester.Add(digest);
+    for (const auto& [name, shape] : state.input_shapes) {
+      digester.AddText(name).AddNumber(shape.size());
+      for (const int64_t extent : shape) digester.AddNumber(static_cast<uint64_t>(extent));
+    }
+    digest = std::exchange(digester, {}).Finish();
   }
+  if (!state.extra_outputs.empty()) {
+    digester.Add(digest).AddNumber(state.extra_outputs.size());
+    for (const std::string& name : state.extra_outputs) digester.AddText(name);
+    digest = std::exchange(digester, {}).Finish();
+  }
+  if (state.given_inputs.empty()) return digest;
+  digester.Add(digest).AddText("given inputs").AddNumber(state.given_inputs.size());
+  for (const std::string& name : state.given_inputs) digester.AddText(name);
   return digester.Finish();
 }
 
-// What is known about a model's graph depends on its outputs.
-std::optional<host::Digest> WithOutputs(std::optional<host::Digest> model, const std::vector<std::string>& outputs) {
-  if (!model || outputs.empty()) return model;
-  host::Digester digester;
-  digester.Add(*model).AddNumber(outputs.size());
-  for (const std::string& name : outputs) digester.AddText(name);
-  return digester.Finish();
-}
-
-// So is what is known about one whose constants are inputs.
-std::optional<host::Digest> WithInputs(std::optional<host::Digest> model, const std::vector<std::string>& given) {
-  if (!model || given.empty()) return model;
-  host::Digester digester;
-  digester.Add(*model).AddText("given inputs").AddNumber(given.size());
-  for (const std::string& name : given) digester.AddText(name);
-  return digester.Finish();
+// Of the imported graph's files, read once. Copies are read for it, as their files may be others by now.
+std::function<host::Digest(const host::Engine&)> DigestOf(const host::ImportSource& source, const Graph& graph,
+                                                          const host::MappedBytes& own, const Model::State& state,
+                                                          const std::string& changed) {
+  std::vector<std::string> paths = {source.path.string()};
+  paths.insert(paths.end(), graph.external_files.begin(), graph.external_files.end());
+  std::vector<host::MappedBytes> contents = graph.mapped;
+  contents.insert(contents.begin(), own);
+  return [paths = std::move(paths), contents = std::move(contents), &state, changed,
+          known = std::optional<host::Digest>()](const host::Engine& engine) mutable {
+    if (!known) {
+      host::Store* const store = engine.file_access == host::FileAccess::kMapped ? engine.store.get() : nullptr;
+      known = WithOptions(host::ModelDigest(paths, contents, store), state, changed);
+    }
+    return *known;
+  };
 }
 
 Status CheckGiven(const Graph& graph, const std::vector<std::string>& given) {
@@ -119,9 +123,10 @@ void ReportOtherTypes(const Model::State& state, std::span<const DType> stated) 
   }
 }
 
-// Everything up to the plan, when the model fixes its shapes. `state` has a name, an engine and perhaps a file.
-Status Load(Model::State& state, const host::ImportSource& source, ModelType type) {
-  state.engine->Report({ProgressStage::kImport, {}, state.name});
+// Everything up to the plan, when the model fixes its shapes. `state` has a name and perhaps a file.
+Status Load(Model::State& state, const std::shared_ptr<host::Engine>& engine, const host::ImportSource& source,
+            ModelType type) {
+  engine->Report({ProgressStage::kImport, {}, state.name});
   DEPUTY_ASSIGN_OR_RETURN(host::ReadGraph read, host::ReadAnyModel(source, type, state.name, state.input_shapes));
   for (const std::string& warning : read.graph.warnings)
     host::Log(host::LogLevel::kWarning, "{}: {}", state.log_name(), warning);
@@ -138,23 +143,37 @@ Status Load(Model::State& state, const host::ImportSource& source, ModelType typ
   const host::ModelScope working(state.identity);
   host::MappedBytes own{source.bytes, source.keep};
   if (state.file != nullptr) own.descriptor = state.file->descriptor();
-  std::optional<host::Digest> digest;
-  if (state.engine->verdicts != nullptr || state.engine->measure)
-    digest = WithExtents(DigestOf(source, read.graph, own, *state.engine), changed, state.input_shapes);
+  state.digest = DigestOf(source, read.graph, own, state, changed);
   if (state.file != nullptr) read.graph.mapped.push_back(std::move(own));
   DEPUTY_RETURN_IF_ERROR(AddOutputs(read.graph, state.extra_outputs).At(state.name));
   const std::vector<DType> stated = read.graph.stated_outputs;
-  DEPUTY_RETURN_IF_ERROR(OfExtents(state.Prepare(std::move(read.graph)), changed));
+  std::vector<std::string> imported_names;
+  if (!engine->node_globs.empty()) imported_names = host::NamesOfNodes(read.graph, false);
+  DEPUTY_RETURN_IF_ERROR(OfExtents(state.Prepare(std::move(read.graph), *engine), changed));
   ReportOtherTypes(state, stated);
-  state.fallback->set_digest(WithInputs(WithOutputs(std::move(digest), state.extra_outputs), state.given_inputs));
-  // Nodes have other numbers with other outputs and inputs; a placement file is made without.
-  if (state.engine->measure && state.extra_outputs.empty() && state.given_inputs.empty()) state.ReadPlacements();
-  if (!state.engine->measure) state.ReportUnreadPlacements();
+  const auto plans = std::make_shared<host::ModelPlans>(state, engine, std::move(imported_names));
+  // The bytes of a model from memory may be gone when a reload asks.
+  if (state.file == nullptr)
+    state.digest = [known = plans->fallback->digest(), &state, changed](const host::Engine&) {
+      return known ? *known : WithOptions(host::GraphKey(*state.original), state, changed);
+    };
   // Weights have been read by now, to be folded, and will be read again to be packed: not all of them at once.
   state.graph->DropPages();
   if (state.has_static_inputs())
-    DEPUTY_RETURN_IF_ERROR(OfExtents(state.PlanFor(state.static_shapes()).status(), changed));
+    DEPUTY_RETURN_IF_ERROR(OfExtents(plans->PlanFor(state.static_shapes()).status(), changed));
   state.graph->DropPages();
+  state.Use(plans);
+  return {};
+}
+
+// The model follows reloads of its context from now on, and one that happened meanwhile.
+Status Follow(const std::shared_ptr<Model::State>& state, std::shared_ptr<host::InForce> in_force) {
+  state->in_force = std::move(in_force);
+  while (!state->in_force->Add(state)) {
+    DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<host::ModelPlans> plans,
+                            host::ModelPlans::Make(*state, state->in_force->engine(), {}));
+    state->Use(std::move(plans));
+  }
   return {};
 }
 
@@ -167,20 +186,20 @@ Model& Model::operator=(const Model&) = default;
 
 Status Model::Build(const std::string& path, const Context& context, const BuildOptions& options) {
   if (context.state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the context was moved from");
-  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<host::Engine> engine, context.state_->Open());
+  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<host::Engine> engine, context.state_->Open());
   Result<std::shared_ptr<const host::MappedFile>> file = host::MappedFile::Open(path, engine->file_access);
   if (!file.ok()) return std::move(file).status().WithCode(StatusCode::kModel);
   auto state = std::make_shared<State>();
   state->name = path;
-  state->engine = std::move(engine);
   state->file = std::move(file).value();
   state->path = path;
   state->input_shapes = options.input_shapes;
   state->extra_outputs = options.extra_outputs;
   state->given_inputs = options.given_inputs;
-  DEPUTY_RETURN_IF_ERROR(Load(*state, SourceOf(*state), ModelType::kAuto));
+  DEPUTY_RETURN_IF_ERROR(Load(*state, engine, SourceOf(*state, *engine), ModelType::kAuto));
   state->name = state->path.filename().string();
   state->path = std::filesystem::absolute(state->path);  // the working directory may change
+  DEPUTY_RETURN_IF_ERROR(Follow(state, context.state_->in_force()));
   state_ = std::move(state);
   return {};
 }
@@ -188,17 +207,17 @@ Status Model::Build(const std::string& path, const Context& context, const Build
 Status Model::Build(const void* data, size_t size, ModelType type, const Context& context,
                     const BuildOptions& options) {
   if (context.state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the context was moved from");
-  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<host::Engine> engine, context.state_->Open());
+  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<host::Engine> engine, context.state_->Open());
   if (data == nullptr && size != 0) return Error(StatusCode::kInvalidArgument, "the model data must not be null");
   auto state = std::make_shared<State>();
   state->name = "model";
   state->input_shapes = options.input_shapes;
   state->extra_outputs = options.extra_outputs;
   state->given_inputs = options.given_inputs;
-  state->engine = std::move(engine);
   host::ImportSource source{{static_cast<const uint8_t*>(data), size}, nullptr, {}};
   source.given_inputs = options.given_inputs;
-  DEPUTY_RETURN_IF_ERROR(Load(*state, source, type));
+  DEPUTY_RETURN_IF_ERROR(Load(*state, engine, source, type));
+  DEPUTY_RETURN_IF_ERROR(Follow(state, context.state_->in_force()));
   state_ = std::move(state);
   return {};
 }
@@ -236,30 +255,31 @@ Result<PlacementReport> Model::Placement() const {
 
 Result<PlacementReport> Model::Placement(const std::vector<Shape>& shapes) const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
-  DEPUTY_ASSIGN_OR_RETURN(const State::ShapedPlan planned, state_->PlanFor(shapes));
-  return host::MakeReport(*planned.plan, *state_->engine);
+  const std::shared_ptr<host::ModelPlans> plans = state_->plans();
+  DEPUTY_ASSIGN_OR_RETURN(const host::ModelPlans::ShapedPlan planned, plans->PlanFor(shapes));
+  return host::MakeReport(*planned.plan, *plans->engine);
 }
 
 Result<PlacedGraph> Model::PlacementWithGraph(const std::vector<Shape>& shapes) const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
-  DEPUTY_ASSIGN_OR_RETURN(const State::ShapedPlan planned, state_->PlanFor(shapes));
-  return host::MakeReportWithGraph(*planned.plan, *state_->engine);
+  const std::shared_ptr<host::ModelPlans> plans = state_->plans();
+  DEPUTY_ASSIGN_OR_RETURN(const host::ModelPlans::ShapedPlan planned, plans->PlanFor(shapes));
+  return host::MakeReportWithGraph(*planned.plan, *plans->engine);
 }
 
-HealthReport Model::Health() const {
-  return state_ == nullptr ? HealthReport() : state_->engine->incidents->Report(*state_->engine);
-}
+HealthReport Model::Health() const { return state_ == nullptr ? HealthReport() : state_->in_force->Health(); }
 
 Result<std::string> Model::MeasuredPlacements() const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
-  return state_->PlacementsText();
+  return state_->plans()->PlacementsText();
 }
 
 Status Model::Save(const std::string& path) const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
   if (state_->original != nullptr) return host::WriteModelFile(*state_->original, path);
   DEPUTY_ASSIGN_OR_RETURN(const host::ReadGraph original,
-                          host::ReadAnyModel(SourceOf(*state_), ModelType::kAuto, state_->name, state_->input_shapes));
+                          host::ReadAnyModel(SourceOf(*state_, *state_->plans()->engine), ModelType::kAuto,
+                                             state_->name, state_->input_shapes));
   return host::WriteModelFile(original.graph, path);
 }
 

@@ -1,37 +1,31 @@
-// A loaded model: the graph as it imported, and a plan for each set of input shapes in use.
+// A loaded model: the graph as it was imported, and the plans of the configuration in force.
 #pragma once
 
 #include <atomic>
-#include <deque>
 #include <filesystem>
-#include <list>
-#include <map>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <span>
-#include <utility>
+#include <string>
 #include <vector>
 
+#include "base/digest.hpp"
 #include "base/file.hpp"
+#include "base/mutex.hpp"
 #include "deputy/model.hpp"
-#include "measure/search.hpp"
-#include "plan/plan.hpp"
-#include "runtime/dump.hpp"
-#include "runtime/engine.hpp"
-#include "runtime/fallback.hpp"
+#include "runtime/in_force.hpp"
+#include "runtime/model_plans.hpp"
 #include "runtime/model_scope.hpp"
-#include "runtime/placement_file.hpp"
 
 namespace deputy::host {
 
-// The search for the placement of one set of shapes, which the first session that runs them makes for all.
-struct PlacementMeasurement {
-  std::atomic<bool> begun{false};
-  std::atomic<bool> changed{false};  // the plan for these shapes is another one now
-  // The plan follows a decision that is not sure: a run after `look_at_ns` looks whether the machine is less busy.
-  std::atomic<bool> provisional{false};
-  std::atomic<uint64_t> look_at_ns{0};
-  std::optional<LoadMeter> since_look;  // of the run that looks
+// A session, for the model whose plans it uses.
+class PlansUser {
+ public:
+  virtual ~PlansUser() = default;
+  // The model has other plans. What an idle session holds of the former ones, for the caller to destroy; a session in
+  // use lets go of them when its call or run ends. Does not wait. [any-thread]
+  virtual std::shared_ptr<void> LetGo() = 0;
 };
 
 }  // namespace deputy::host
@@ -53,8 +47,6 @@ struct Model::State {
   std::vector<std::string> extra_outputs;  // of BuildOptions
   std::vector<std::string> given_inputs;   // of BuildOptions
   std::vector<std::string> inputs_with_default;
-  std::shared_ptr<host::Engine> engine;
-  std::unique_ptr<host::ModelFallback> fallback;
   std::shared_ptr<const host::ModelIdentity> identity;  // of `graph`
   std::vector<TensorInfo> inputs, outputs;
   bool only_tensors = true;  // all of these
@@ -66,58 +58,35 @@ struct Model::State {
   std::string ForShapes(std::span<const Shape> shapes) const;
   // Builds `graph` from the imported graph, by one inference, and lists its inputs and outputs. Values that cannot be
   // computed are an error only if all input shapes are static.
-  Status Prepare(host::Graph imported);
+  Status Prepare(host::Graph imported, const host::Engine& engine);
   // Whether the shapes are possible for the inputs: rank, fixed extents, one number per symbol.
   Status CheckShapes(std::span<const Shape> shapes) const;
-  struct ShapedPlan {
-    std::vector<Shape> shapes;
-    std::shared_ptr<const host::Plan> plan;
-    std::shared_ptr<host::PlacementMeasurement> measurement;  // null: the placement is decided
-    std::shared_ptr<host::PlanDump> dump;                     // null: nothing is dumped
-  };
-  // Made at the first call for these shapes; the most recently used ones are kept. [any-thread]
-  Result<ShapedPlan> PlanFor(std::span<const Shape> shapes);
-  // Runs the search that is due, with the inputs of a run of the plan that has ended. A deadline limits it.
-  void Measure(host::PlacementMeasurement& measurement, std::span<const Shape> shapes, const host::Execution& sample,
-               const host::CancellationToken& token);
-  enum class EarlierDecision : uint8_t { kMayBeMoreCertain, kIsReplaced };
-  // Searches and keeps the decision, for plans to come and in the store.
-  Result<host::SearchResult> Search(std::span<const Shape> shapes, const host::Execution& sample,
-                                    const host::SearchSettings& settings, EarlierDecision earlier,
-                                    const host::CancellationToken& token);
-  // Reads the placement file beside the model, if there is one.
-  void ReadPlacements();
-  // A message about that file under another policy than `measured`, which does not read it.
-  void ReportUnreadPlacements() const;
-  // As the text of a placement file. kFailedPrecondition: nothing was decided.
-  Result<std::string> PlacementsText() const;
-  // Drops the oldest decision that was not read from the placement file, where there are many.
-  void KeepDecision(const std::vector<Shape>& shapes, const host::PlacementDecision& decision)
-      DEPUTY_REQUIRES(fallback->mutex);
-  const host::Placements& decisions() const DEPUTY_REQUIRES(fallback->mutex) { return decisions_; }
+
+  // Of the content of the model's files, and of all else that decisions about it depend on. One call at a time.
+  std::function<host::Digest(const host::Engine&)> digest;
+  // What runs of all models of its context use; null in tests.
+  std::shared_ptr<host::InForce> in_force;
+
+  // The plans that new runs use. [any-thread]
+  std::shared_ptr<host::ModelPlans> plans() const {
+    const host::MutexLock lock(mutex_);
+    return plans_;
+  }
+  // Whether these are they. [any-thread]
+  bool AreCurrent(const host::ModelPlans* plans) const { return current_.load(std::memory_order_acquire) == plans; }
+  // Uses other plans from now on; returns the former ones. [any-thread]
+  std::shared_ptr<host::ModelPlans> Use(std::shared_ptr<host::ModelPlans> next);
+  // What idle sessions hold of former plans. [any-thread]
+  std::vector<std::shared_ptr<void>> LetGo() const;
+  // Until Remove, `user` hears of other plans. [any-thread]
+  void Add(host::PlansUser& user);
+  void Remove(host::PlansUser& user);
 
  private:
-  // Once for a model: a warning for each rule that matches no node of the graph after the passes.
-  void CheckNodeGlobs(const host::Graph& shaped) DEPUTY_REQUIRES(fallback->mutex);
-  ShapedPlan* FindPlan(std::span<const Shape> shapes) DEPUTY_REQUIRES(fallback->mutex);
-  Result<ShapedPlan> MakePlanFor(std::span<const Shape> shapes) DEPUTY_REQUIRES(fallback->mutex);
-  // The key of the decision for these shapes in the store; none: it is not kept.
-  std::optional<host::Digest> DecisionKey(std::span<const Shape> shapes) const;
-  // The decision that plans for these shapes follow; none: there is no decision yet.
-  std::optional<host::PlacementDecision> DecisionFor(std::span<const Shape> shapes) const
-      DEPUTY_REQUIRES(fallback->mutex);
-  bool LooksQuiet(host::PlacementMeasurement& measurement) const;
-  std::optional<host::PlacementDecision> FindDecision(const host::Graph& graph, std::span<const Shape> shapes)
-      DEPUTY_REQUIRES(fallback->mutex);
-
-  std::list<ShapedPlan> plans_ DEPUTY_GUARDED_BY(fallback->mutex);         // latest first
-  std::vector<std::string> summaries_ DEPUTY_GUARDED_BY(fallback->mutex);  // that the log has
-  host::Placements decisions_ DEPUTY_GUARDED_BY(fallback->mutex);
-  // The shapes of those that were measured or stored, the oldest first.
-  std::deque<std::vector<Shape>> decided_ DEPUTY_GUARDED_BY(fallback->mutex);
-  bool globs_checked_ DEPUTY_GUARDED_BY(fallback->mutex) = false;
-  // Of nodes before the passes; only until the rules are checked.
-  std::vector<std::string> imported_names_ DEPUTY_GUARDED_BY(fallback->mutex);
+  mutable host::Mutex mutex_;
+  std::shared_ptr<host::ModelPlans> plans_ DEPUTY_GUARDED_BY(mutex_);
+  std::vector<host::PlansUser*> users_ DEPUTY_GUARDED_BY(mutex_);
+  std::atomic<const host::ModelPlans*> current_{nullptr};  // plans_
 };
 
 }  // namespace deputy

@@ -62,7 +62,7 @@ Result<std::vector<std::pair<host::QuarantineRecord, QuarantinedPlugin>>> Find(h
 }  // namespace
 
 Result<std::vector<QuarantinedPlugin>> Context::ListQuarantine(const std::optional<std::string>& name) const {
-  const std::shared_ptr<host::PluginRecords> store = host::RecordsOf(state_->config, /*reuse=*/true);
+  const std::shared_ptr<host::PluginRecords> store = host::RecordsOf(state_->Current()->config, /*reuse=*/true);
   DEPUTY_ASSIGN_OR_RETURN(auto found, Find(*store, name));
   std::vector<QuarantinedPlugin> plugins;
   for (auto& [record, plugin] : found) plugins.push_back(std::move(plugin));
@@ -70,7 +70,7 @@ Result<std::vector<QuarantinedPlugin>> Context::ListQuarantine(const std::option
 }
 
 Result<std::vector<QuarantinedPlugin>> Context::ClearQuarantine(const std::optional<std::string>& name) const {
-  const std::shared_ptr<host::PluginRecords> store = host::RecordsOf(state_->config, /*reuse=*/true);
+  const std::shared_ptr<host::PluginRecords> store = host::RecordsOf(state_->Current()->config, /*reuse=*/true);
   DEPUTY_ASSIGN_OR_RETURN(auto found, Find(*store, name));
   std::vector<QuarantinedPlugin> cleared;
   for (auto& [record, plugin] : found) {

@@ -113,6 +113,11 @@ void ApplyLogLevels(const LogConfig& config) {
   for (const Named<LogLevel>& delegate : config.delegates) SetLogLevel(delegate.name, *delegate);
 }
 
+void ReplaceLogLevels(const LogConfig& former, const LogConfig& config) {
+  for (const Named<LogLevel>& delegate : former.delegates) UnsetLogLevel(delegate.name);
+  ApplyLogLevels(config);
+}
+
 std::vector<std::string> EnvironmentOf(const Config& config) {
   std::vector<std::string> patterns;
   for (const Setting<std::string>& pattern : config.plugins.environment) patterns.push_back(*pattern);

@@ -14,6 +14,8 @@ namespace deputy::host {
 
 // Log levels are process-wide: those of the context that scanned for plugins last are in effect.
 void ApplyLogLevels(const LogConfig& config);
+// The same in place of those of another configuration.
+void ReplaceLogLevels(const LogConfig& former, const LogConfig& config);
 
 // plugins.environment, and plugins.readable as the variable that the worker reads.
 std::vector<std::string> EnvironmentOf(const Config& config);

@@ -27,11 +27,51 @@ std::vector<Shape> ShapesOf(const std::vector<Tensor>& tensors) {
 Result<std::unique_ptr<Session::State>> Session::State::Make(const std::shared_ptr<Model::State>& model) {
   auto made = std::make_unique<State>();
   made->model = model;
-  made->timeout = std::chrono::nanoseconds(model->engine->limits.timeout_ns);
   for (const TensorInfo& input : model->inputs) made->input_types.push_back(input.dtype);
   if (Status begun = made->states.Begin(*model->graph); !begun.ok()) return std::move(begun).At(model->name);
+  model->Add(*made);
+  const Hold hold(made.get());
+  made->FollowPlans();
   if (model->has_static_inputs()) DEPUTY_RETURN_IF_ERROR(made->Prepare(model->static_shapes()));
   return made;
+}
+
+Session::State::~State() {
+  if (model != nullptr) model->Remove(*this);
+}
+
+std::shared_ptr<void> Session::State::LetGo() {
+  auto former = std::make_shared<Former>();
+  if (!hold.TakeOrAsk()) return nullptr;
+  do *former = TakeFormer();
+  while (!hold.Return());
+  return former;
+}
+
+Session::State::Former Session::State::TakeFormer() {
+  if (plans == nullptr || model->AreCurrent(plans.get())) return {};
+  for (std::vector<BoundBuffer>* const all : {&bound_inputs, &bound_outputs})
+    for (BoundBuffer& bound : *all) bound.imported = nullptr;
+  measurement = nullptr;
+  return {std::move(plans), std::move(execution), std::move(dump)};
+}
+
+void Session::State::ReturnFormer() {
+  Former former;
+  do former = TakeFormer();
+  while (!hold.Return());
+}
+
+void Session::State::ChangePlans() {
+  const Former former = TakeFormer();
+  plans = model->plans();
+}
+
+Status Session::State::Renew() {
+  FollowPlans();
+  if (execution != nullptr) return {};
+  return has_shapes ? Prepare(shapes)
+                    : Error(StatusCode::kFailedPrecondition, "no shapes yet: call Predict or Resize first");
 }
 
 Session::Session() = default;
@@ -59,7 +99,7 @@ Status Session::Predict(const std::vector<Tensor>& inputs, std::vector<Tensor>* 
   if (state_ == nullptr) return NotCreated();
   if (outputs == nullptr) return Error(StatusCode::kInvalidArgument, "outputs must not be null");
   if (outputs == &inputs) return Error(StatusCode::kInvalidArgument, "inputs and outputs must not be the same vector");
-  const Use use(state_->in_use);
+  const State::Use use(*state_);
   DEPUTY_RETURN_IF_ERROR(use.status());
   return state_->Predict(inputs, *outputs);
 }
@@ -68,7 +108,7 @@ Status Session::PredictValues(const std::vector<ModelValue>& inputs, std::vector
   if (state_ == nullptr) return NotCreated();
   if (outputs == nullptr) return Error(StatusCode::kInvalidArgument, "outputs must not be null");
   if (outputs == &inputs) return Error(StatusCode::kInvalidArgument, "inputs and outputs must not be the same vector");
-  const Use use(state_->in_use);
+  const State::Use use(*state_);
   DEPUTY_RETURN_IF_ERROR(use.status());
   if (state_->has_buffers)
     return Error(StatusCode::kFailedPrecondition, "buffers are bound: use Predict").At(state_->model->name);
@@ -89,14 +129,15 @@ Status Session::PredictValues(const std::vector<ModelValue>& inputs, std::vector
 }
 
 Result<MeasureReport> Session::MeasurePlacement(const std::vector<Tensor>& inputs, const MeasureOptions& options) {
-  if (state_ == nullptr || !state_->model->engine->measure)
+  if (state_ == nullptr || !state_->model->plans()->engine->measure)
     return Error(StatusCode::kFailedPrecondition, "placements are measured under policy 'measured' only")
         .Advise("set placement.policy to measured");
-  const Use use(state_->in_use);
+  const State::Use use(*state_);
   DEPUTY_RETURN_IF_ERROR(use.status());
   if (state_->has_buffers)
     return Error(StatusCode::kFailedPrecondition, "buffers are bound: unbind them first").At(state_->model->name);
   std::vector<Tensor> outputs;
+  state_->FollowPlans();
   DEPUTY_RETURN_IF_ERROR(state_->Prepare(ShapesOf(inputs)));
   state_->measurement = nullptr;  // this call takes its place
   DEPUTY_RETURN_IF_ERROR(state_->Predict(inputs, outputs));
@@ -105,8 +146,8 @@ Result<MeasureReport> Session::MeasurePlacement(const std::vector<Tensor>& input
   // The search is not limited by the timeout of runs.
   const host::CancellationToken token{0, &state_->cancelled_ns, &state_->cancel_hook};
   DEPUTY_ASSIGN_OR_RETURN(const host::SearchResult found,
-                          state_->model->Search(state_->shapes, *state_->execution, settings,
-                                                Model::State::EarlierDecision::kIsReplaced, token));
+                          state_->plans->Search(state_->shapes, *state_->execution, settings,
+                                                host::ModelPlans::EarlierDecision::kIsReplaced, token));
   state_->execution = nullptr;  // the next run prepares the new plan
   return MeasureReport{found.decision.summary, found.order_ns,   found.best_ns,
                        found.cpu_ns,           found.candidates, found.complete};
@@ -114,23 +155,23 @@ Result<MeasureReport> Session::MeasurePlacement(const std::vector<Tensor>& input
 
 Status Session::Resize(const std::vector<Shape>& shapes) {
   if (state_ == nullptr) return NotCreated();
-  const Use use(state_->in_use);
+  const State::Use use(*state_);
   DEPUTY_RETURN_IF_ERROR(use.status());
+  state_->FollowPlans();
   if (state_->execution != nullptr && shapes == state_->shapes) return {};
   return state_->Prepare(shapes);
 }
 
 Status Session::ResetStates() {
   if (state_ == nullptr) return NotCreated();
-  const Use use(state_->in_use);
+  const State::Use use(*state_);
   DEPUTY_RETURN_IF_ERROR(use.status());
   return state_->states.Begin(*state_->model->graph);
 }
 
 void Session::SetTimeout(std::chrono::nanoseconds timeout) {
   if (state_ == nullptr) return;
-  state_->timeout = timeout;
-  state_->timeout_is_configured = false;
+  state_->timeout = std::max(timeout, std::chrono::nanoseconds(0));
 }
 
 void Session::Cancel() {
@@ -155,6 +196,7 @@ void Session::EnableProfiling(bool on) {
 
 void Session::EnableEvents(bool on) {
   if (state_ == nullptr || state_->wants_events == on) return;
+  const State::Hold hold(state_.get());
   state_->wants_events = on;
   state_->events.clear();
   if (state_->execution != nullptr) state_->execution->SetProfiling(on);
@@ -171,26 +213,29 @@ const RunStatistics& Session::statistics() const {
 }
 
 Result<PlacementReport> Session::Placement() const {
-  if (state_ == nullptr || state_->execution == nullptr)
-    return Error(StatusCode::kFailedPrecondition, "no shapes yet: call Predict or Resize first");
-  return host::MakeReport(state_->execution->plan(), *state_->model->engine);
+  if (state_ == nullptr) return NotCreated();
+  const State::Hold hold(state_.get());
+  DEPUTY_RETURN_IF_ERROR(state_->Renew());
+  return host::MakeReport(state_->execution->plan(), *state_->plans->engine);
 }
 
 Result<PlacementReport> Session::DelegateShares() const {
-  if (state_ == nullptr || state_->execution == nullptr)
-    return Error(StatusCode::kFailedPrecondition, "no shapes yet: call Predict or Resize first");
-  return host::MakeShares(state_->execution->plan(), *state_->model->engine);
+  if (state_ == nullptr) return NotCreated();
+  const State::Hold hold(state_.get());
+  DEPUTY_RETURN_IF_ERROR(state_->Renew());
+  return host::MakeShares(state_->execution->plan(), *state_->plans->engine);
 }
 
 Result<ModelTraits> Session::Traits() const {
-  if (state_ == nullptr || state_->execution == nullptr)
-    return Error(StatusCode::kFailedPrecondition, "no shapes yet: call Predict or Resize first");
+  if (state_ == nullptr) return NotCreated();
+  const State::Hold hold(state_.get());
+  DEPUTY_RETURN_IF_ERROR(state_->Renew());
   ModelTraits traits;
   host::ForEachNode(*state_->execution->plan().graph, [&](const host::Graph& graph, host::NodeId id, uint32_t) {
     const host::Primitive& primitive = graph.nodes[id].primitive;
     traits.Add(primitive.domain(), primitive.op_type(), NodeName(graph, id));
   });
-  const host::Engine& engine = *state_->model->engine;
+  const host::Engine& engine = *state_->plans->engine;
   for (const host::PlacedPartition& partition : state_->execution->plan().placement.partitions)
     traits.AddPrecision(engine.delegates[partition.delegate].tolerances.computes_in);
   return traits;
@@ -198,7 +243,7 @@ Result<ModelTraits> Session::Traits() const {
 
 Result<Tensor> Model::AllocateTensor(DType dtype, Shape shape) const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
-  host::SharedArenas* const arenas = state_->engine->arenas.get();
+  const std::shared_ptr<host::SharedArenas> arenas = state_->plans()->engine->arenas;
   if (arenas == nullptr) return Tensor::Allocate(dtype, std::move(shape));
   DEPUTY_ASSIGN_OR_RETURN(const size_t bytes, ByteSize(dtype, shape));
   std::shared_ptr<uint8_t> memory = arenas->Allocate(bytes);

@@ -20,7 +20,6 @@
 namespace deputy {
 
 using host::Error;
-using host::Printable;
 
 namespace {
 
@@ -190,22 +189,23 @@ Result<size_t> Find(const Model::State& model, const std::string& name, bool is_
   const std::vector<TensorInfo>& infos = InfosOf(model, is_input);
   for (size_t i = 0; i < infos.size(); ++i)
     if (infos[i].name == name) return i;
-  return Error(StatusCode::kNotFound, "the model has no {} '{}'", is_input ? "input" : "output", Printable(name))
+  return Error(StatusCode::kNotFound, "the model has no {} '{}'", is_input ? "input" : "output", host::Printable(name))
       .At(model.name);
 }
 
 }  // namespace
 
 Result<Buffer> Session::State::MakeBuffer(size_t i, bool is_input) {
-  if (execution == nullptr)
+  if (!has_shapes)
     return Error(StatusCode::kFailedPrecondition, "the shapes of the inputs are not known yet")
         .Advise("call Resize first");
+  DEPUTY_RETURN_IF_ERROR(Renew());
   const host::Plan& plan = execution->plan();
   const host::ValueId value = is_input ? plan.graph->inputs[i] : plan.graph->outputs[i];
   const host::ValueType& type = plan.graph->values[value].type;
   if (!type.is_tensor() || !type.is_static() || BitsOf(type.dtype) == 0)
     return Error(StatusCode::kNotSupported, "'{}' is no tensor of known type and shape",
-                 Printable(plan.graph->values[value].name));
+                 host::Printable(plan.graph->values[value].name));
   auto made = std::make_shared<Buffer::State>();
   made->dtype = type.dtype;
   made->shape.assign(type.dims.begin(), type.dims.end());
@@ -264,18 +264,19 @@ Status Session::State::RunWithBuffers(const std::vector<Tensor>& wanted, std::ve
     if (writes && (std::any_of(bound_inputs.begin(), bound_inputs.end(), is_it) ||
                    std::any_of(bound_outputs.begin(), bound_outputs.end(), is_it)))
       return Error(StatusCode::kInvalidArgument, "the buffer that is bound to output '{}' is bound twice",
-                   Printable(name))
+                   host::Printable(name))
           .Advise("bind two buffers in turn");
     buffer_uses.emplace_back(bound.buffer, writes);
     if (buffer_uses.back().ok()) return {};
-    return Error(StatusCode::kFailedPrecondition, "another run uses the buffer that is bound to '{}'", Printable(name));
+    return Error(StatusCode::kFailedPrecondition, "another run uses the buffer that is bound to '{}'",
+                 host::Printable(name));
   };
   for (size_t i = 0; i < inputs.size() && i < bound_inputs.size(); ++i) {
     if (bound_inputs[i].buffer == nullptr) continue;
     const std::string& name = model->inputs[i].name;
     if (!wanted[i].empty())
       return Error(StatusCode::kInvalidArgument, "input '{}' is bound to a buffer, but a tensor is given too",
-                   Printable(name))
+                   host::Printable(name))
           .At(model->name);
     DEPUTY_RETURN_IF_ERROR(use(bound_inputs[i], false, name).At(model->name));
     inputs[i] = {&bound_inputs[i].host, nullptr};
@@ -294,7 +295,7 @@ Status Session::State::RunWithBuffers(const std::vector<Tensor>& wanted, std::ve
     if (!status.ok() || bound.on_device) continue;
     if (made.dtype() != bound.buffer->dtype || made.shape() != bound.buffer->shape)
       status = Error(StatusCode::kInvalidArgument, "output '{}' is {} {}, the bound buffer is {} {}",
-                     Printable(model->outputs[i].name), NameOf(made.dtype()), host::ShapeToString(made.shape()),
+                     host::Printable(model->outputs[i].name), NameOf(made.dtype()), host::ShapeToString(made.shape()),
                      NameOf(bound.buffer->dtype), host::ShapeToString(bound.buffer->shape))
                    .At(model->name);
     else if (made.data() != bound.buffer->host.data() && made.byte_size() != 0)
@@ -321,7 +322,7 @@ std::shared_ptr<host::DeviceBuffer> Session::State::DeviceBufferOf(BoundBuffer& 
   } else {
     bound.refused_by = place->memory;
     host::Log(host::LogLevel::kInfo, "the buffer that is bound to '{}' is in host memory: {}",
-              Printable(execution->plan().graph->values[value].name), made.status().ToString());
+              host::Printable(execution->plan().graph->values[value].name), made.status().ToString());
   }
   return bound.imported;
 }
@@ -355,7 +356,7 @@ Result<Buffer> Session::OutputBuffer(const std::string& name) { return MakeBuffe
 
 Result<Buffer> Session::MakeBuffer(const std::string& name, bool is_input) {
   if (state_ == nullptr) return NotCreated();
-  const Use use(state_->in_use);
+  const State::Use use(*state_);
   DEPUTY_RETURN_IF_ERROR(use.status());
   DEPUTY_ASSIGN_OR_RETURN(const size_t i, Find(*state_->model, name, is_input));
   return state_->MakeBuffer(i, is_input);
@@ -366,7 +367,7 @@ Status Session::BindOutput(const std::string& name, const Buffer& buffer) { retu
 
 Status Session::Bind(const std::string& name, bool is_input, const Buffer& buffer) {
   if (state_ == nullptr) return NotCreated();
-  const Use use(state_->in_use);
+  const State::Use use(*state_);
   DEPUTY_RETURN_IF_ERROR(use.status());
   const Model::State& model = *state_->model;
   DEPUTY_ASSIGN_OR_RETURN(const size_t i, Find(model, name, is_input));
@@ -374,8 +375,8 @@ Status Session::Bind(const std::string& name, bool is_input, const Buffer& buffe
   if (!model.only_tensors)
     return Error(StatusCode::kNotSupported, "the model has inputs or outputs that are no tensors").At(model.name);
   if (buffer.state_ != nullptr && buffer.dtype() != info.dtype)
-    return Error(StatusCode::kInvalidArgument, "'{}' is {}, the buffer is {}", Printable(name), NameOf(info.dtype),
-                 NameOf(buffer.dtype()))
+    return Error(StatusCode::kInvalidArgument, "'{}' is {}, the buffer is {}", host::Printable(name),
+                 NameOf(info.dtype), NameOf(buffer.dtype()))
         .At(model.name);
   Status status;
   // Requests are made anew: with buffers they run one after another.

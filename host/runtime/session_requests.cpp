@@ -16,6 +16,7 @@ class Session::State::Runner final : public host::RequestRunner {
  public:
   explicit Runner(State& state) : state_(state) {}
   void Run(host::QueuedRequest& taken, const std::atomic<bool>& cancelled) override {
+    const Hold hold(&state_);
     state_.request = &taken;
     state_.request_cancelled = &cancelled;
     state_.SetRunPriority(taken.priority);
@@ -35,6 +36,7 @@ class Session::State::Runner final : public host::RequestRunner {
 };
 
 void Session::State::SetHints(const host::RunHints& wishes) {
+  const Hold held(this);
   hints = wishes;
   priority = wishes.priority;
   if (execution != nullptr) execution->SetHints(hints);
@@ -97,7 +99,7 @@ Result<uint64_t> Session::PredictAsync(std::vector<Tensor>&& inputs, PredictCall
   request.result.inputs = std::move(inputs);
   request.result.outputs = std::move(options.outputs);
   request.done = std::move(done);
-  const std::chrono::nanoseconds timeout = options.timeout.count() < 0 ? state_->timeout : options.timeout;
+  const std::chrono::nanoseconds timeout = options.timeout.count() < 0 ? state_->TimeLimit() : options.timeout;
   request.timeout_ns = static_cast<uint64_t>(std::max<int64_t>(0, timeout.count()));
   request.priority = options.priority.value_or(state_->priority);
   Result<uint64_t> number = state_->Submit(request);
@@ -122,7 +124,7 @@ Status Session::SetInFlight(size_t most, ResultOrder order) {
   if (state_ == nullptr) return NotCreated();
   if (most == 0 || most > kMost)
     return Error(StatusCode::kInvalidArgument, "{} requests in flight, expected 1 to {}", most, kMost);
-  const Use use(state_->in_use);
+  const State::Use use(*state_);
   DEPUTY_RETURN_IF_ERROR(use.status());
   return state_->ChangeRequests("SetInFlight", [&] {
     state_->most_requests = most;

@@ -92,15 +92,15 @@ void CountNodes(const host::Plan& plan, const host::Step& step, std::vector<std:
 
 Status Session::State::Prepare(std::vector<Shape> wanted) {
   const host::ModelScope working(model->identity);
-  DEPUTY_ASSIGN_OR_RETURN(Model::State::ShapedPlan planned, model->PlanFor(wanted));
+  DEPUTY_ASSIGN_OR_RETURN(host::ModelPlans::ShapedPlan planned, plans->PlanFor(wanted));
   // Of this execution alone: it takes the place of another one.
   std::shared_ptr<host::MemoryBudget> limit;
-  if (const size_t bytes = model->engine->limits.memory_bytes; bytes != 0)
+  if (const size_t bytes = plans->engine->limits.memory_bytes; bytes != 0)
     limit = std::make_shared<host::MemoryBudget>(bytes);
   DEPUTY_RETURN_IF_ERROR(host::TakeOutputs(*planned.plan, limit.get()).At(model->name));
   Result<std::unique_ptr<Execution>> made = [&] {
-    const host::MutexLock lock(model->fallback->mutex);
-    return Execution::Create(std::move(planned.plan), model->fallback.get(), {model->engine->arenas.get(), limit});
+    const host::MutexLock lock(plans->fallback->mutex);
+    return Execution::Create(std::move(planned.plan), plans->fallback.get(), {plans->engine->arenas.get(), limit});
   }();
   if (!made.ok()) return std::move(made).status().At(model->name);
   DEPUTY_RETURN_IF_ERROR(states.Attach((*made)->plan()).At(model->name));
@@ -109,13 +109,14 @@ Status Session::State::Prepare(std::vector<Shape> wanted) {
   measurement = std::move(planned.measurement);
   dump = std::move(planned.dump);
   shapes = std::move(wanted);
+  has_shapes = true;
   binding.Prepare(execution->plan());
   spans.assign(execution->plan().steps.size(), {});
   staging.assign(shapes.size(), Tensor());
   if (wants_events) execution->SetProfiling(true);
   execution->SetHints(hints);
   statistics.delegate_ns.clear();
-  for (const auto& delegate : model->engine->delegates) statistics.delegate_ns.emplace_back(delegate->name(), 0);
+  for (const auto& delegate : plans->engine->delegates) statistics.delegate_ns.emplace_back(delegate->name(), 0);
   return {};
 }
 
@@ -178,6 +179,7 @@ Status Session::State::Predict(const std::vector<Tensor>& wanted, std::vector<Te
 Status Session::State::Run(std::vector<Tensor>& outputs) {
   const host::RunIncidents collecting(statistics.incidents);
   begin_ns = host::NowNs();
+  FollowPlans();
   statistics.buffer_copies = 0;
   stop = BeginStop();
   const host::ModelScope working(model->identity);
@@ -225,8 +227,8 @@ Status Session::State::Finish() {
   const host::ModelScope working(model->identity);
   DEPUTY_RETURN_IF_ERROR(states.Keep(*execution).At(model->name));
   CountTime(host::NowNs() - begin_ns);
-  if (wants_events) events = host::EventsOfRun(*execution, *model->engine, spans);
-  if (measurement != nullptr && !measurement->begun) model->Measure(*measurement, shapes, *execution, stop);
+  if (wants_events) events = host::EventsOfRun(*execution, *plans->engine, spans);
+  if (measurement != nullptr && !measurement->begun) plans->Measure(*measurement, shapes, *execution, stop);
   return {};
 }
 
@@ -265,32 +267,39 @@ void Session::State::CountTime(uint64_t total_ns) {
 
 std::vector<uint64_t> Session::State::BusyTimes() const {
   std::vector<uint64_t> times;
-  for (const host::HostedDelegate& delegate : model->engine->delegates) {
+  for (const host::HostedDelegate& delegate : plans->engine->delegates) {
     times.push_back(host::StateOf(*delegate).value_or(host::DeviceState()).busy_ns);
   }
   return times;
 }
 
-std::chrono::nanoseconds Session::State::Limit() const {
-  return request == nullptr ? timeout : std::chrono::nanoseconds(request->timeout_ns);
+std::chrono::nanoseconds Session::State::TimeLimit() const {
+  const std::chrono::nanoseconds set = timeout;
+  return set != kConfigured ? set : std::chrono::nanoseconds(model->plans()->engine->limits.timeout_ns);
 }
 
 host::CancellationToken Session::State::BeginStop() {
   cancelled_ns = 0;
   if (request_cancelled != nullptr && *request_cancelled) Cancel();
   const uint64_t from_ns = request == nullptr ? begin_ns : request->result.submitted_ns;
-  const uint64_t most = model->engine->limits.loop_steps;
+  const std::chrono::nanoseconds set = timeout;
+  time_limit = request != nullptr   ? std::chrono::nanoseconds(request->timeout_ns)
+               : set != kConfigured ? set
+                                    : std::chrono::nanoseconds(plans->engine->limits.timeout_ns);
+  const uint64_t most = plans->engine->limits.loop_steps;
   loop_steps = {most == 0 ? UINT64_MAX : most, 0};
-  return {Limit().count() <= 0 ? 0 : from_ns + static_cast<uint64_t>(Limit().count()), &cancelled_ns, &cancel_hook,
-          &loop_steps};
+  return {time_limit.count() <= 0 ? 0 : from_ns + static_cast<uint64_t>(time_limit.count()), &cancelled_ns,
+          &cancel_hook, &loop_steps};
 }
 
 Status Session::State::WithLimit(Status status) const {
-  if (status.code() != StatusCode::kDeadlineExceeded || Limit().count() <= 0 || !stop.Due()) return status;
-  const std::string limit = host::FormatDuration(std::chrono::duration_cast<host::Duration>(Limit()));
-  return std::move(status).Advise(timeout_is_configured && Limit() == timeout
-                                      ? fmt::format("raise 'limits: {{timeout: {}}}' in the configuration", limit)
-                                      : fmt::format("the time limit of the run is {}", limit));
+  if (status.code() != StatusCode::kDeadlineExceeded || time_limit.count() <= 0 || !stop.Due()) return status;
+  const std::string text = host::FormatDuration(std::chrono::duration_cast<host::Duration>(time_limit));
+  const bool is_configured =
+      timeout.load() == kConfigured && time_limit == std::chrono::nanoseconds(plans->engine->limits.timeout_ns);
+  return std::move(status).Advise(is_configured
+                                      ? fmt::format("raise 'limits: {{timeout: {}}}' in the configuration", text)
+                                      : fmt::format("the time limit of the run is {}", text));
 }
 
 void Session::State::Cancel() {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/process_fork.hpp"
@@ -15,6 +16,7 @@
 #include "execute/execution.hpp"
 #include "runtime/buffer_state.hpp"
 #include "runtime/dump.hpp"
+#include "runtime/execution_hold.hpp"
 #include "runtime/held_states.hpp"
 #include "runtime/model_state.hpp"
 #include "runtime/request_queue.hpp"
@@ -22,14 +24,27 @@
 
 namespace deputy {
 
-struct Session::State {
+struct Session::State final : host::PlansUser {
+  class Hold;
   class Runner;
+  class Use;
+  // What belongs to plans that are not in force any more; destroyed in the opposite order.
+  struct Former {
+    std::shared_ptr<host::ModelPlans> plans;
+    std::unique_ptr<host::Execution> execution;
+    std::shared_ptr<host::PlanDump> dump;
+  };
   // The state of a new session.
   static Result<std::unique_ptr<State>> Make(const std::shared_ptr<Model::State>& model);
+  State() = default;
+  ~State() override;
 
   std::shared_ptr<Model::State> model;
+  host::ExecutionHold hold;                 // of the execution and of all that is made with it
+  std::shared_ptr<host::ModelPlans> plans;  // of the execution; null: a reload has taken both
   std::vector<DType> input_types;
   std::vector<Shape> shapes;
+  bool has_shapes = false;  // `shapes` are those of an execution
   std::unique_ptr<host::Execution> execution;
   std::shared_ptr<host::PlacementMeasurement> measurement;  // null: the placement is decided
   std::shared_ptr<host::PlanDump> dump;                     // of the execution's plan; null: nothing is dumped
@@ -46,16 +61,16 @@ struct Session::State {
   std::vector<host::StepSpan> spans;
   std::vector<uint64_t> busy_ns;  // of the devices before the current run, if it is profiled
   uint64_t begin_ns = 0;          // of the current run
-  std::chrono::nanoseconds timeout{0};
-  bool timeout_is_configured = true;           // false: SetTimeout has set it
-  host::LoopSteps loop_steps;                  // of the current run
-  std::shared_ptr<host::MemoryBudget> budget;  // of the execution; null: there is no limit
-  host::CancellationToken stop;                // of the current run
-  std::atomic<bool> in_use{false};             // by a call that computes
-  std::atomic<uint64_t> cancelled_ns{0};       // time at which the current run was cancelled; 0: it was not
-  host::CancelHook cancel_hook;                // of the delegate that runs
-  host::RunHints hints;                        // with the priority of the current request
-  int32_t priority = 0;                        // of the session
+  std::atomic<std::chrono::nanoseconds> timeout{kConfigured};  // of SetTimeout
+  std::chrono::nanoseconds time_limit{0};                      // of the current run
+  host::LoopSteps loop_steps;                                  // of the current run
+  std::shared_ptr<host::MemoryBudget> budget;                  // of the execution; null: there is no limit
+  host::CancellationToken stop;                                // of the current run
+  std::atomic<bool> in_use{false};                             // by a call that computes
+  std::atomic<uint64_t> cancelled_ns{0};  // time at which the current run was cancelled; 0: it was not
+  host::CancelHook cancel_hook;           // of the delegate that runs
+  host::RunHints hints;                   // with the priority of the current request
+  int32_t priority = 0;                   // of the session
   // Of PredictAsync. The request of the current run, if it is one, and whether that was cancelled.
   const host::QueuedRequest* request = nullptr;
   const std::atomic<bool>* request_cancelled = nullptr;
@@ -67,6 +82,20 @@ struct Session::State {
   std::unique_ptr<host::RequestQueue> requests;  // null until first used
   bool is_ending = false;
 
+  static constexpr std::chrono::nanoseconds kConfigured{-1};
+
+  std::shared_ptr<void> LetGo() override;
+  // Only the holder calls these. What the session has of plans that are not in force any more:
+  Former TakeFormer();
+  // Returns the hold, and destroys what a reload has asked for.
+  [[gnu::cold]] void ReturnFormer();
+  // Uses the plans in force.
+  void FollowPlans() {
+    if (!model->AreCurrent(plans.get())) ChangePlans();
+  }
+  [[gnu::cold]] void ChangePlans();
+  // Uses the plans in force, and prepares for the shapes of the last execution. kFailedPrecondition: there is none.
+  Status Renew();
   void SetHints(const host::RunHints& wishes);
   // Of the following runs.
   void SetRunPriority(int32_t wanted);
@@ -77,8 +106,8 @@ struct Session::State {
   void StopRequests(const std::function<void()>& change);
   // The same for a call of this function, kFailedPrecondition in a callback.
   Status ChangeRequests(const char* function, const std::function<void()>& change);
-  // From the current call or request on; zero: no limit.
-  std::chrono::nanoseconds Limit() const;
+  // Of runs without one of their own; zero: no limit. [any-thread]
+  std::chrono::nanoseconds TimeLimit() const;
   Status Predict(const std::vector<Tensor>& wanted, std::vector<Tensor>& outputs);
   // The same with buffers in the place of some of both.
   Status PredictWithBuffers(const std::vector<Tensor>& wanted, std::vector<Tensor>& outputs);
@@ -117,14 +146,38 @@ struct Session::State {
   void Cancel();
 };
 
+// Of the execution, for a call or a run.
+class Session::State::Hold {
+ public:
+  // Null: nothing is held.
+  explicit Hold(State* state) : state_(state) {
+    if (state_ != nullptr) state_->hold.Take();
+  }
+  ~Hold() { End(); }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+  void End() {
+    State* const state = std::exchange(state_, nullptr);
+    if (state != nullptr && !state->hold.Return()) state->ReturnFormer();
+  }
+
+ private:
+  State* state_;
+};
+
 // One call at a time that computes. Its end is the last access of the call to the session, which waits for it when it
 // is destroyed.
-class Use {
+class Session::State::Use {
  public:
-  explicit Use(std::atomic<bool>& in_use)
-      : in_use_(in_use), first_(!in_use.exchange(true, std::memory_order_acquire)) {}
+  explicit Use(State& state)
+      : state_(state),
+        first_(!state.in_use.exchange(true, std::memory_order_acquire)),
+        hold_(first_ ? &state : nullptr) {}
   ~Use() {
-    if (first_) in_use_.store(false, std::memory_order_release);
+    if (!first_) return;
+    hold_.End();
+    state_.in_use.store(false, std::memory_order_release);
   }
   Use(const Use&) = delete;
   Use& operator=(const Use&) = delete;
@@ -137,8 +190,9 @@ class Use {
   }
 
  private:
-  std::atomic<bool>& in_use_;
+  State& state_;
   bool first_;
+  Hold hold_;
 };
 
 // Of a call for a session without a state.

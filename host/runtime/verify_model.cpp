@@ -174,12 +174,13 @@ Result<std::vector<PartitionVerification>> Model::Verify(const std::vector<Tenso
     views.push_back({&aligned[i], nullptr});
   }
   const host::ModelScope working(state_->identity);
-  DEPUTY_ASSIGN_OR_RETURN(const State::ShapedPlan planned, state_->PlanFor(shapes));
+  const std::shared_ptr<host::ModelPlans> plans = state_->plans();
+  DEPUTY_ASSIGN_OR_RETURN(const host::ModelPlans::ShapedPlan planned, plans->PlanFor(shapes));
   const std::shared_ptr<const host::Graph> graph = planned.plan->graph;
-  host::Engine& engine = *state_->engine;
+  host::Engine& engine = *plans->engine;
   // The limits are those of a session, for each delegate anew.
   const host::SessionLimits& limits = engine.limits;
-  host::Collector collector(engine, state_->fallback->mutex, options);
+  host::Collector collector(engine, plans->fallback->mutex, options);
   for (size_t d = 0; d < host::CpuOf(engine.delegates); ++d) {
     if (engine.delegates[d]->traits().runs_custom_operators_only) continue;
     std::shared_ptr<host::MemoryBudget> budget;

@@ -105,6 +105,30 @@ TEST_P(DeviceMemoryTest, BetweenPartitionsOfTheDelegateNothingIsCopied) {
   }
 }
 
+TEST_P(DeviceMemoryTest, AfterAReloadBuffersOfTheFormerDeviceAreCopied) {
+  Result<Context> context = Open(", isolation: " + GetParam());
+  ASSERT_TRUE(context.ok()) << context.status().ToString();
+  ASSERT_TRUE(model_.Build(std::string(kModels) + "/adding_up.onnx", *context).ok());
+  session_ = *model_.CreateSession();
+  session_.EnableEvents(true);
+  const std::vector<float> expected = AddedUp(4);
+  const Buffer one = *session_.InputBuffer("last"), two = *session_.OutputBuffer("next");
+  ASSERT_TRUE(Buffer(one).Write(Numbers(0)).ok());
+  AddUp(one, two, 2);
+  EXPECT_EQ(copies_, 0u);
+  ASSERT_TRUE(context->Reload().ok());
+  AddUp(one, two, 2);
+  EXPECT_GE(copies_, 4u);
+  EXPECT_EQ(Values(*one.Read()), expected);
+  // Those that are made now are of the present device.
+  copies_ = 0;
+  Buffer from = *session_.InputBuffer("last");
+  ASSERT_TRUE(from.Write(Numbers(0)).ok());
+  AddUp(from, *session_.OutputBuffer("next"), 4);
+  EXPECT_EQ(copies_, 0u);
+  EXPECT_EQ(Values(*from.Read()), expected);
+}
+
 // Seed row 53.
 TEST_P(DeviceMemoryTest, TenRunsFromBufferToBufferCopyNothing) {
   Load("adding_up");

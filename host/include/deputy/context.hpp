@@ -66,8 +66,8 @@ DEPUTY_API std::string ConfigSchema();
 
 // Copies of a context share its opened delegates. Delegates are found, checked and opened at the first use (a Build,
 // Load), once for all models of a context, and stay open as long as any context or model that uses them lives. A change
-// of a context does not affect models that were built before. Const functions, and Model::Build with this context, may
-// be called by several threads at once; the others need exclusive access.
+// of a context does not affect models that were built before, but a reload does. Const functions, and Model::Build with
+// this context, may be called by several threads at once; the others need exclusive access.
 class DEPUTY_API Context {
  public:
   // The built-in defaults: the plugin folder of the installation, no delegates but the CPU.
@@ -139,6 +139,21 @@ class DEPUTY_API Context {
   // once where several threads load, and must not call this context, its models or their sessions.
   void SetProgress(std::function<void(const Progress&)> progress);
 
+  // Reads the sources of this context again, opens the delegates beside those that are open, makes plans of all models
+  // for the shapes in use, and puts all of that in force: runs of all sessions that begin from then on use it. Options
+  // of SetOption and what was set in code stay. Runs in flight end as they began. An error, of all that is wrong,
+  // changes nothing. For this context, its copies that share its delegates, and their models. Health().configuration
+  // says which configuration is in force. Waits for another reload; not from a callback of this context or of a run.
+  // [any-thread]
+  Status Reload();
+  // The same with the sources of another context, and with what was set there in code, in place of this one's.
+  Status Reload(const Context& next);
+  // From now on, until this context is changed or destroyed, calls Reload after its files have changed: those that it
+  // was read from, drop-ins that are added or removed, the link to a bundle's version. `reloaded` is called with the
+  // result, on a thread of the context; it must neither change nor destroy it. kFailedPrecondition: it was not read
+  // from files; kUnavailable: the system refuses to watch them.
+  Status WatchFiles(std::function<void(const Status&)> reloaded = {});
+
   // Whether every delegate that a rule or a log level names is listed in the configuration or was added in code,
   // without a scan for plugins, so not for those that `plugins: {auto: last}` finds. Load checks it too.
   Status Check() const;
@@ -161,7 +176,8 @@ class DEPUTY_API Context {
   Result<std::vector<QuarantinedPlugin>> ListQuarantine(const std::optional<std::string>& name = {}) const;
   // Lets these files be run again, and returns them. Errors as above. [any-thread]
   Result<std::vector<QuarantinedPlugin>> ClearQuarantine(const std::optional<std::string>& name = {}) const;
-  // Failures of delegates in runs of this context's models; empty before the delegates are opened. [any-thread]
+  // Failures of delegates in runs of this context's models, empty before the delegates are opened, and the
+  // configuration in force. [any-thread]
   HealthReport Health() const;
   // The effective configuration as YAML, with the origin of every value, those of SetOption included. With
   // `plugin_defaults` also the options that it does not set, with the defaults of their plugins, which are run in a

@@ -1,4 +1,5 @@
-// Failures of delegates at run time, wrong results included, and the delegates that ran their partitions instead.
+// Failures of delegates at run time, wrong results included, and the delegates that ran their partitions instead; and
+// the configuration in force.
 #pragma once
 
 #include <chrono>
@@ -29,6 +30,17 @@ struct DelegateHealthReport {
   std::chrono::milliseconds retry_in{0};  // until the next trial run
 };
 
+// Which configuration is in force, and how reloads of it ended (Context::Reload).
+struct ReloadReport {
+  uint64_t generation = 0;  // 1: the first that was opened, one more with each reload that succeeded; 0: none yet
+  std::chrono::system_clock::time_point since;  // it is in force
+  std::vector<std::string> files;               // that it was read from, lowest layer first
+  uint64_t succeeded = 0, failed = 0;           // reloads
+  // Of the last reload, if it failed: its errors, one a line. The configuration before it is in force.
+  std::string error;
+  std::chrono::system_clock::time_point failed_at;  // of the last one that failed
+};
+
 // Failures of a context's delegates, since they were opened.
 struct HealthReport {
   // A delegate is not available, partitions are demoted, or the last run of a partition failed: until the delegate has
@@ -36,6 +48,7 @@ struct HealthReport {
   bool degraded = false;
   std::vector<DelegateHealthReport> delegates;  // in order, without the CPU
   std::vector<Incident> incidents;              // the latest 64, in the order in which they happened
+  ReloadReport configuration;
 };
 
 }  // namespace deputy

@@ -24,14 +24,15 @@ class ModelStateTest : public testing::Test {
     engine_->delegates.front().health = std::make_shared<DelegateHealth>();
     engine_->incidents = std::make_shared<IncidentLog>(2);
     state_->name = "m";
-    state_->engine = engine_;
   }
   Status Prepare(TestGraph graph) {
     graph.graph.AddSymbol("n");
-    return state_->Prepare(std::move(graph.graph));
+    Status status = state_->Prepare(std::move(graph.graph), *engine_);
+    if (status.ok()) plans_ = std::make_unique<ModelPlans>(*state_, engine_);
+    return status;
   }
   std::shared_ptr<const Plan> PlanFor(int64_t rows) {
-    const auto planned = state_->PlanFor(std::vector<Shape>{{rows, 3}});
+    const auto planned = plans_->PlanFor(std::vector<Shape>{{rows, 3}});
     EXPECT_TRUE(planned.ok()) << planned.status().ToString();
     return planned.ok() ? planned->plan : nullptr;
   }
@@ -39,6 +40,7 @@ class ModelStateTest : public testing::Test {
   const LogLines log_{deputy::LogLevel::kDebug};
   std::shared_ptr<Engine> engine_ = std::make_shared<Engine>();
   std::unique_ptr<Model::State> state_ = std::make_unique<Model::State>();
+  std::unique_ptr<ModelPlans> plans_;
 };
 
 TEST_F(ModelStateTest, ShapesMustFitTheInputs) {
@@ -67,14 +69,14 @@ TEST_F(ModelStateTest, TheMostRecentlyUsedPlansAreKept) {
 
 TEST_F(ModelStateTest, R174_DecisionsAreBounded) {
   ASSERT_TRUE(Prepare(OneNode("Relu", kRows)).ok());
-  const MutexLock lock(state_->fallback->mutex);
-  const auto keep = [&](int64_t rows) { state_->KeepDecision({{rows, 3}}, {}); };
+  const MutexLock lock(plans_->fallback->mutex);
+  const auto keep = [&](int64_t rows) { plans_->KeepDecision({{rows, 3}}, {}); };
   for (int64_t rows = 0; rows < 5000; ++rows) keep(rows);
-  const size_t kept = state_->decisions().size();
+  const size_t kept = plans_->decisions().size();
   EXPECT_LE(kept, 1024u);
-  EXPECT_TRUE(state_->decisions().count({{4999, 3}}));
+  EXPECT_TRUE(plans_->decisions().count({{4999, 3}}));
   for (int round = 0; round < 3; ++round) keep(4999);  // known already
-  EXPECT_EQ(state_->decisions().size(), kept);
+  EXPECT_EQ(plans_->decisions().size(), kept);
 }
 
 TEST_F(ModelStateTest, EachNodeIsInferredOnceForInputsOfFixedShape) {
@@ -84,7 +86,7 @@ TEST_F(ModelStateTest, EachNodeIsInferredOnceForInputsOfFixedShape) {
     return context.Output(DType::kInt64, {7});
   };
   ASSERT_TRUE(Prepare(OneNode("Own")).ok());
-  ASSERT_TRUE(state_->PlanFor(state_->static_shapes()).ok());
+  ASSERT_TRUE(plans_->PlanFor(state_->static_shapes()).ok());
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(state_->outputs[0].dtype, DType::kInt64) << "the outputs are those of the same inference";
   EXPECT_EQ(state_->outputs[0].shape, Shape{7});
@@ -108,12 +110,12 @@ TEST_F(ModelStateTest, AValueThatCannotBeComputedIsAnErrorOnceTheShapesAreKnown)
 TEST_F(ModelStateTest, TheLogNamesTheConsequenceOfAFailure) {
   SetLogLevel(LogLevel::kDebug);
   ASSERT_TRUE(Prepare(OneNode("Relu")).ok());
-  const std::shared_ptr<const Plan> plan = state_->PlanFor(state_->static_shapes())->plan;
+  const std::shared_ptr<const Plan> plan = plans_->PlanFor(state_->static_shapes())->plan;
   const Status ok, broken(StatusCode::kInternal, "broken"), lost(StatusCode::kDeviceLost, "lost");
-  ASSERT_TRUE(state_->fallback->CreateAlternative(*plan, plan->steps[0], broken, {}).ok());
+  ASSERT_TRUE(plans_->fallback->CreateAlternative(*plan, plan->steps[0], broken, {}).ok());
   bool is_first_of_loss = true;
   const auto expect = [&](const Status& why, const Status& result, const std::string& consequence) {
-    state_->fallback->Report(*plan, plan->steps[0], {why, is_first_of_loss}, result);
+    plans_->fallback->Report(*plan, plan->steps[0], {why, is_first_of_loss}, result);
     EXPECT_NE(log_.last().find(why.ToString() + "; cpu " + consequence), std::string::npos) << log_.last();
   };
   expect(broken, broken, "failed to run it as well");

@@ -88,6 +88,21 @@ TEST(TfliteStates, ResetBeginsAnew) {
   EXPECT_EQ(NextRun(session, 2), (Floats{10, 12}));
 }
 
+TEST(TfliteStates, AReloadKeepsThem) {
+  const std::string bytes = Counter();
+  Context context;
+  Model model;
+  ASSERT_TRUE(model.Build(bytes.data(), bytes.size(), ModelType::kTflite, context).ok());
+  Session session = *model.CreateSession(), busy = *model.CreateSession();
+  EXPECT_EQ(NextRun(session, 1), (Floats{10, 11}));
+  ASSERT_TRUE(context.Reload().ok());
+  EXPECT_EQ(NextRun(session, 5), (Floats{11, 16}));
+  ASSERT_TRUE(context.Reload().ok());
+  ASSERT_TRUE(session.ResetStates().ok());
+  EXPECT_EQ(NextRun(session, 2), (Floats{10, 12}));
+  EXPECT_EQ(NextRun(busy, 0), (Floats{10, 10}));
+}
+
 TEST(TfliteStates, ARunThatFailsChangesNothing) {
   ModelWriter writer;
   const int32_t x = writer.Input(kFloat, {1}), rows = writer.Input(fb::TensorType_INT32, {1});
