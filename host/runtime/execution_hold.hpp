@@ -1,4 +1,5 @@
-// The right to use the execution of a session: a call or a run has it, or a reload that takes the execution away.
+// The right to use the execution of a session. Calls that compute have it by SessionUse, and look at this one, so that
+// they pay nothing for it; runs of requests, short calls and reloads take it.
 #pragma once
 
 #include <atomic>
@@ -7,36 +8,25 @@
 
 namespace deputy::host {
 
-// [any-thread]
+// The use of a session by a call that computes, or by its requests in flight.
+enum class SessionUse : uint8_t { kFree, kCall, kRequests };
+
+// A reload that takes the hold looks for a call afterwards, and a call that begins looks for the hold afterwards: of
+// two at once, at least one sees the other. [any-thread]
 class ExecutionHold {
  public:
-  // Waits for the holder: a reload, which only moves pointers, as calls of one session do not overlap.
+  bool TryTake() { return !is_taken_.exchange(true); }
+  // Waits for others: a reload, which only moves pointers; calls and runs do not overlap.
   void Take() {
-    for (State free = State::kFree;
-         !state_.compare_exchange_weak(free, State::kHeld, std::memory_order_acquire, std::memory_order_relaxed);
-         free = State::kFree)
-      std::this_thread::yield();
+    while (!TryTake()) std::this_thread::yield();
   }
-  // Of the holder. False: it was asked to let go of former plans, is still the holder, and returns it again.
-  bool Return() {
-    State held = State::kHeld;
-    if (state_.compare_exchange_strong(held, State::kFree, std::memory_order_release, std::memory_order_acquire))
-      return true;
-    state_.store(State::kHeld, std::memory_order_relaxed);
-    return false;
-  }
-  // Takes it if it is free; else asks its holder.
-  bool TakeOrAsk() {
-    State now = State::kFree;
-    while (!state_.compare_exchange_weak(now, now == State::kFree ? State::kHeld : State::kAsked,
-                                         std::memory_order_acq_rel, std::memory_order_acquire)) {
-    }
-    return now == State::kFree;
+  void Return() { is_taken_.store(false, std::memory_order_release); }
+  void WaitUntilFree() const {
+    while (is_taken_.load()) std::this_thread::yield();
   }
 
  private:
-  enum class State : uint8_t { kFree, kHeld, kAsked };
-  std::atomic<State> state_{State::kFree};
+  std::atomic<bool> is_taken_{false};
 };
 
 }  // namespace deputy::host

@@ -25,14 +25,18 @@ constexpr std::chrono::seconds kLongestWait(1);
 struct InForce::Former {
   std::shared_ptr<Engine> engine;
   std::vector<std::shared_ptr<ModelPlans>> plans;
-  std::vector<std::shared_ptr<void>> held;  // by idle sessions
+  std::vector<std::shared_ptr<Model::State>> models;
 
-  ~Former() {
-    held.clear();
+  // Takes what sessions hold of it until they hold nothing, again and again, as a run that was just ending may not have
+  // seen the reload; not for long.
+  void TakeFromSessions() {
     const auto end = std::chrono::steady_clock::now() + kLongestWait;
     const auto is_used = [](const std::shared_ptr<ModelPlans>& one) { return one.use_count() > 1; };
-    while (std::any_of(plans.begin(), plans.end(), is_used) && std::chrono::steady_clock::now() < end)
+    for (;;) {
+      for (const std::shared_ptr<Model::State>& model : models) model->LetGo();
+      if (std::none_of(plans.begin(), plans.end(), is_used) || std::chrono::steady_clock::now() >= end) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
   }
 };
 
@@ -113,8 +117,11 @@ Status InForce::PlanAndSwitch(const std::shared_ptr<const Context::State>& next,
         PutInForce(engine, *next);
         ++report_.succeeded;
         report_.error.clear();
-        for (const auto& [model, plans] : ready) former.plans.push_back(model->Use(plans));
-        break;
+        for (const auto& [model, plans] : ready) {
+          former.plans.push_back(model->Use(plans));
+          former.models.push_back(model);
+        }
+        return {};
       }
     }
     std::vector<Status> errors;
@@ -125,9 +132,6 @@ Status InForce::PlanAndSwitch(const std::shared_ptr<const Context::State>& next,
     }
     DEPUTY_RETURN_IF_ERROR(Joined(errors));
   }
-  for (const auto& [model, plans] : ready)
-    for (std::shared_ptr<void>& held : model->LetGo()) former.held.push_back(std::move(held));
-  return {};
 }
 
 Status InForce::Reload(const Context::State& settings, std::shared_ptr<const Context::State> next) {
@@ -142,6 +146,7 @@ Status InForce::Reload(const Context::State& settings, std::shared_ptr<const Con
     ReplaceLogLevels(next->config.log, log);
     return RefuseReload(std::move(status));
   }
+  former.TakeFromSessions();
   const ReloadReport report = Health().configuration;
   Log(LogLevel::kInfo, "configuration {} is in force{}{}", report.generation, report.files.empty() ? "" : ": ",
       fmt::join(report.files, ", "));

@@ -23,8 +23,8 @@ namespace deputy::host {
 class PlansUser {
  public:
   virtual ~PlansUser() = default;
-  // The model has other plans. What an idle session holds of the former ones, for the caller to destroy; a session in
-  // use lets go of them when its call or run ends. Does not wait. [any-thread]
+  // The model has other plans. What an idle session holds of the former ones, for the caller to destroy; null: nothing.
+  // A session in use lets go of them when its call or run ends, if that does not just end. Does not wait. [any-thread]
   virtual std::shared_ptr<void> LetGo() = 0;
 };
 

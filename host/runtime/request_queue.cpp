@@ -9,8 +9,8 @@
 namespace deputy::host {
 
 Result<std::unique_ptr<RequestQueue>> RequestQueue::Start(std::vector<std::unique_ptr<RequestRunner>> runners,
-                                                          size_t most, ResultOrder order, std::atomic<bool>& in_use,
-                                                          uint64_t last_number) {
+                                                          size_t most, ResultOrder order,
+                                                          std::atomic<SessionUse>& in_use, uint64_t last_number) {
   std::unique_ptr<RequestQueue> made(new RequestQueue(std::move(runners), most, order, in_use, last_number));
   made->threads_.reserve(made->runners_.size() + 1);
   for (const std::unique_ptr<RequestRunner>& runner : made->runners_) {
@@ -40,7 +40,8 @@ Result<uint64_t> RequestQueue::Submit(QueuedRequest& request) {
   if (slot == nullptr || quits_)
     return Error(StatusCode::kUnavailable, "{} requests are in flight, the most of this session", slots_.size())
         .Advise("submit again when a result has come, or raise the number with SetInFlight");
-  if (is_idle() && in_use_.exchange(true, std::memory_order_acquire))
+  SessionUse free = SessionUse::kFree;
+  if (is_idle() && !in_use_.compare_exchange_strong(free, SessionUse::kRequests, std::memory_order_acquire))
     return Error(StatusCode::kFailedPrecondition, "another thread uses the session");
   slot->request = std::move(request);
   PredictResult& result = slot->request.result;
@@ -165,7 +166,7 @@ void RequestQueue::Complete() {
       // The slot is free before the callback, which may submit the next request.
       QueuedRequest request = std::move(slot->request);
       slot->stage = Stage::kFree;
-      if (is_idle()) in_use_.store(false, std::memory_order_release);
+      if (is_idle()) in_use_.store(SessionUse::kFree, std::memory_order_release);
       if (request.result.ended_ns == 0) request.result.ended_ns = NowNs();
       lock.unlock();
       request.done(std::move(request.result));

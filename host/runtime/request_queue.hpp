@@ -12,6 +12,7 @@
 
 #include "base/turn.hpp"
 #include "deputy/model.hpp"
+#include "runtime/execution_hold.hpp"
 
 namespace deputy::host {
 
@@ -35,10 +36,10 @@ class RequestRunner {
 // Allocates only when it is made. [any-thread]
 class RequestQueue {
  public:
-  // `most`: requests that are accepted and whose results are not yet delivered. `in_use`, which outlives this, is set
-  // while there are any. Numbers of requests follow `last_number`.
+  // `most`: requests that are accepted and whose results are not yet delivered. `in_use`, which outlives this, is
+  // kRequests while there are any. Numbers of requests follow `last_number`.
   static Result<std::unique_ptr<RequestQueue>> Start(std::vector<std::unique_ptr<RequestRunner>> runners, size_t most,
-                                                     ResultOrder order, std::atomic<bool>& in_use,
+                                                     ResultOrder order, std::atomic<SessionUse>& in_use,
                                                      uint64_t last_number = 0);
   // Cancels all requests, and returns after their callbacks have. Not from a callback.
   ~RequestQueue();
@@ -46,7 +47,7 @@ class RequestQueue {
   RequestQueue& operator=(const RequestQueue&) = delete;
 
   // The number of the request. kUnavailable where `most` are in flight, kFailedPrecondition where
-  // `in_use` was set by others: `request` is unchanged.
+  // `in_use` is that of others: `request` is unchanged.
   Result<uint64_t> Submit(QueuedRequest& request);
   void Cancel(uint64_t number);
   void CancelAll();
@@ -68,7 +69,7 @@ class RequestQueue {
   };
 
   RequestQueue(std::vector<std::unique_ptr<RequestRunner>> runners, size_t most, ResultOrder order,
-               std::atomic<bool>& in_use, uint64_t last_number)
+               std::atomic<SessionUse>& in_use, uint64_t last_number)
       : runners_(std::move(runners)), order_(order), in_use_(in_use), slots_(most), last_number_(last_number) {}
   void RunRequests(RequestRunner& runner);
   void Complete();
@@ -85,7 +86,7 @@ class RequestQueue {
 
   const std::vector<std::unique_ptr<RequestRunner>> runners_;
   const ResultOrder order_;
-  std::atomic<bool>& in_use_;
+  std::atomic<SessionUse>& in_use_;
   mutable std::mutex mutex_;  // of all below but the threads
   std::condition_variable queued_, ended_;
   std::vector<Slot> slots_;

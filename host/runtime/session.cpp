@@ -30,7 +30,7 @@ Result<std::unique_ptr<Session::State>> Session::State::Make(const std::shared_p
   for (const TensorInfo& input : model->inputs) made->input_types.push_back(input.dtype);
   if (Status begun = made->states.Begin(*model->graph); !begun.ok()) return std::move(begun).At(model->name);
   model->Add(*made);
-  const Hold hold(made.get());
+  const Hold held(*made);
   made->FollowPlans();
   if (model->has_static_inputs()) DEPUTY_RETURN_IF_ERROR(made->Prepare(model->static_shapes()));
   return made;
@@ -42,10 +42,10 @@ Session::State::~State() {
 
 std::shared_ptr<void> Session::State::LetGo() {
   auto former = std::make_shared<Former>();
-  if (!hold.TakeOrAsk()) return nullptr;
-  do *former = TakeFormer();
-  while (!hold.Return());
-  return former;
+  if (!hold.TryTake()) return nullptr;
+  if (in_use.load() != host::SessionUse::kCall) *former = TakeFormer();
+  hold.Return();
+  return former->plans == nullptr ? nullptr : former;
 }
 
 Session::State::Former Session::State::TakeFormer() {
@@ -56,14 +56,8 @@ Session::State::Former Session::State::TakeFormer() {
   return {std::move(plans), std::move(execution), std::move(dump)};
 }
 
-void Session::State::ReturnFormer() {
-  Former former;
-  do former = TakeFormer();
-  while (!hold.Return());
-}
-
 void Session::State::ChangePlans() {
-  const Former former = TakeFormer();
+  LeaveFormer();
   plans = model->plans();
 }
 
@@ -89,7 +83,7 @@ void Session::End() {
   host::KeepInForkedChild(state_);
   if (state_ == nullptr) return;
   state_->StopRequests([this] { state_->is_ending = true; });
-  while (state_->in_use.load(std::memory_order_acquire)) {
+  while (state_->in_use.load(std::memory_order_acquire) != host::SessionUse::kFree) {
     state_->Cancel();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -196,7 +190,7 @@ void Session::EnableProfiling(bool on) {
 
 void Session::EnableEvents(bool on) {
   if (state_ == nullptr || state_->wants_events == on) return;
-  const State::Hold hold(state_.get());
+  const State::Hold held(*state_);
   state_->wants_events = on;
   state_->events.clear();
   if (state_->execution != nullptr) state_->execution->SetProfiling(on);
@@ -214,21 +208,21 @@ const RunStatistics& Session::statistics() const {
 
 Result<PlacementReport> Session::Placement() const {
   if (state_ == nullptr) return NotCreated();
-  const State::Hold hold(state_.get());
+  const State::Hold held(*state_);
   DEPUTY_RETURN_IF_ERROR(state_->Renew());
   return host::MakeReport(state_->execution->plan(), *state_->plans->engine);
 }
 
 Result<PlacementReport> Session::DelegateShares() const {
   if (state_ == nullptr) return NotCreated();
-  const State::Hold hold(state_.get());
+  const State::Hold held(*state_);
   DEPUTY_RETURN_IF_ERROR(state_->Renew());
   return host::MakeShares(state_->execution->plan(), *state_->plans->engine);
 }
 
 Result<ModelTraits> Session::Traits() const {
   if (state_ == nullptr) return NotCreated();
-  const State::Hold hold(state_.get());
+  const State::Hold held(*state_);
   DEPUTY_RETURN_IF_ERROR(state_->Renew());
   ModelTraits traits;
   host::ForEachNode(*state_->execution->plan().graph, [&](const host::Graph& graph, host::NodeId id, uint32_t) {

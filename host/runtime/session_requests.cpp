@@ -16,7 +16,7 @@ class Session::State::Runner final : public host::RequestRunner {
  public:
   explicit Runner(State& state) : state_(state) {}
   void Run(host::QueuedRequest& taken, const std::atomic<bool>& cancelled) override {
-    const Hold hold(&state_);
+    const Hold held(state_);
     state_.request = &taken;
     state_.request_cancelled = &cancelled;
     state_.SetRunPriority(taken.priority);
@@ -36,7 +36,7 @@ class Session::State::Runner final : public host::RequestRunner {
 };
 
 void Session::State::SetHints(const host::RunHints& wishes) {
-  const Hold held(this);
+  const Hold held(*this);
   hints = wishes;
   priority = wishes.priority;
   if (execution != nullptr) execution->SetHints(hints);

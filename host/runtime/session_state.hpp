@@ -40,7 +40,7 @@ struct Session::State final : host::PlansUser {
   ~State() override;
 
   std::shared_ptr<Model::State> model;
-  host::ExecutionHold hold;                 // of the execution and of all that is made with it
+  host::ExecutionHold hold;  // of the execution and all that is made with it, where no call has them by in_use
   std::shared_ptr<host::ModelPlans> plans;  // of the execution; null: a reload has taken both
   std::vector<DType> input_types;
   std::vector<Shape> shapes;
@@ -66,7 +66,7 @@ struct Session::State final : host::PlansUser {
   host::LoopSteps loop_steps;                                  // of the current run
   std::shared_ptr<host::MemoryBudget> budget;                  // of the execution; null: there is no limit
   host::CancellationToken stop;                                // of the current run
-  std::atomic<bool> in_use{false};                             // by a call that computes
+  std::atomic<host::SessionUse> in_use{host::SessionUse::kFree};
   std::atomic<uint64_t> cancelled_ns{0};  // time at which the current run was cancelled; 0: it was not
   host::CancelHook cancel_hook;           // of the delegate that runs
   host::RunHints hints;                   // with the priority of the current request
@@ -85,10 +85,12 @@ struct Session::State final : host::PlansUser {
   static constexpr std::chrono::nanoseconds kConfigured{-1};
 
   std::shared_ptr<void> LetGo() override;
-  // Only the holder calls these. What the session has of plans that are not in force any more:
+  // What the session has of plans that are not in force any more. Of the user of the execution, as all below.
   Former TakeFormer();
-  // Returns the hold, and destroys what a reload has asked for.
-  [[gnu::cold]] void ReturnFormer();
+  // Destroys that.
+  void LeaveFormer() {
+    if (!model->AreCurrent(plans.get())) (void)TakeFormer();
+  }
   // Uses the plans in force.
   void FollowPlans() {
     if (!model->AreCurrent(plans.get())) ChangePlans();
@@ -146,38 +148,34 @@ struct Session::State final : host::PlansUser {
   void Cancel();
 };
 
-// Of the execution, for a call or a run.
+// The execution, for a run of a request or a short call.
 class Session::State::Hold {
  public:
-  // Null: nothing is held.
-  explicit Hold(State* state) : state_(state) {
-    if (state_ != nullptr) state_->hold.Take();
+  explicit Hold(State& state) : state_(state) { state_.hold.Take(); }
+  ~Hold() {
+    state_.LeaveFormer();
+    state_.hold.Return();
   }
-  ~Hold() { End(); }
   Hold(const Hold&) = delete;
   Hold& operator=(const Hold&) = delete;
 
-  void End() {
-    State* const state = std::exchange(state_, nullptr);
-    if (state != nullptr && !state->hold.Return()) state->ReturnFormer();
-  }
-
  private:
-  State* state_;
+  State& state_;
 };
 
 // One call at a time that computes. Its end is the last access of the call to the session, which waits for it when it
 // is destroyed.
 class Session::State::Use {
  public:
-  explicit Use(State& state)
-      : state_(state),
-        first_(!state.in_use.exchange(true, std::memory_order_acquire)),
-        hold_(first_ ? &state : nullptr) {}
+  explicit Use(State& state) : state_(state) {
+    host::SessionUse free = host::SessionUse::kFree;
+    first_ = state_.in_use.compare_exchange_strong(free, host::SessionUse::kCall);
+    if (first_) state_.hold.WaitUntilFree();
+  }
   ~Use() {
     if (!first_) return;
-    hold_.End();
-    state_.in_use.store(false, std::memory_order_release);
+    state_.LeaveFormer();
+    state_.in_use.store(host::SessionUse::kFree, std::memory_order_release);
   }
   Use(const Use&) = delete;
   Use& operator=(const Use&) = delete;
@@ -191,8 +189,7 @@ class Session::State::Use {
 
  private:
   State& state_;
-  bool first_;
-  Hold hold_;
+  bool first_ = false;
 };
 
 // Of a call for a session without a state.

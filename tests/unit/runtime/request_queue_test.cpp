@@ -76,7 +76,7 @@ class RequestQueueTest : public testing::Test {
   }
 
   std::atomic<uint64_t> may_end_{0};  // requests up to this number may end
-  std::atomic<bool> in_use_{false};
+  std::atomic<SessionUse> in_use_{SessionUse::kFree};
   std::vector<HeldRunner*> runners_;
   std::mutex mutex_;
   std::vector<PredictResult> results_;
@@ -230,19 +230,19 @@ TEST_F(RequestQueueTest, TheEndOfTheQueueCancelsAllAndHandsOnEveryResult) {
   queue_ = nullptr;
   ASSERT_EQ(results_.size(), 5u);
   for (const PredictResult& result : results_) EXPECT_EQ(result.status.code(), StatusCode::kCancelled);
-  EXPECT_FALSE(in_use_);
+  EXPECT_EQ(in_use_, SessionUse::kFree);
 }
 
 TEST_F(RequestQueueTest, TheSessionIsInUseWhileRequestsAreInFlight) {
   Start(1, 2);
-  in_use_ = true;
+  in_use_ = SessionUse::kCall;
   EXPECT_EQ(Submit().status().code(), StatusCode::kFailedPrecondition);
-  in_use_ = false;
+  in_use_ = SessionUse::kFree;
   ASSERT_TRUE(Submit().ok());
-  EXPECT_TRUE(in_use_);
+  EXPECT_EQ(in_use_, SessionUse::kRequests);
   ASSERT_TRUE(Submit().ok());
   may_end_ = 2;
-  EXPECT_TRUE(Eventually([&] { return !in_use_; }));
+  EXPECT_TRUE(Eventually([&] { return in_use_ == SessionUse::kFree; }));
 }
 
 TEST_F(RequestQueueTest, EveryRequestOfManyThreadsHasOneResult) {
