@@ -248,6 +248,7 @@ void Context::State::Detach() {
 }
 
 Status Context::State::Reload() const {
+  DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
   auto next = std::make_shared<State>(*Current(), nullptr);
   if (next->read_again) {
     const Result<std::shared_ptr<State>> read = next->read_again();
@@ -258,7 +259,10 @@ Status Context::State::Reload() const {
 }
 
 Status Context::State::Reload(const State& other) const {
-  return in_force_->Reload(*this, std::make_shared<State>(*other.Current(), nullptr));
+  DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
+  DEPUTY_RETURN_IF_ERROR(in_force_->Reload(*this, std::make_shared<State>(*other.Current(), nullptr)));
+  if (watch_ != nullptr) watch_->AskForPlaces();
+  return {};
 }
 
 Status Context::State::WatchFiles(std::function<void(const Status&)> reloaded) {

@@ -66,18 +66,23 @@ void AddState(std::string& text, const fs::path& path) {
 }  // namespace
 
 Result<std::unique_ptr<FileWatch>> FileWatch::Start(Places places, std::function<void()> changed) {
-  Descriptor end(eventfd(0, EFD_CLOEXEC));
-  if (end.get() < 0) return Error(StatusCode::kUnavailable, "files cannot be watched: {}", std::strerror(errno));
-  std::unique_ptr<FileWatch> made(new FileWatch(std::move(places), std::move(changed), std::move(end)));
+  Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (wake.get() < 0) return Error(StatusCode::kUnavailable, "files cannot be watched: {}", std::strerror(errno));
+  std::unique_ptr<FileWatch> made(new FileWatch(std::move(places), std::move(changed), std::move(wake)));
   DEPUTY_RETURN_IF_ERROR(made->WatchPlaces());
   DEPUTY_ASSIGN_OR_RETURN(made->thread_, StartThread([self = made.get()] { self->Run(); }));
   return made;
 }
 
 FileWatch::~FileWatch() {
-  const uint64_t one = 1;
-  (void)!write(end_.get(), &one, sizeof one);
+  ends_ = true;
+  Wake();
   if (thread_.joinable()) thread_.join();
+}
+
+void FileWatch::Wake() {
+  const uint64_t one = 1;
+  (void)!write(wake_.get(), &one, sizeof one);
 }
 
 Status FileWatch::WatchPlaces() {
@@ -113,30 +118,32 @@ std::string FileWatch::Look() const {
 }
 
 bool FileWatch::Await(int milliseconds) {
-  pollfd events[] = {{notify_.get(), POLLIN, 0}, {end_.get(), POLLIN, 0}};
-  int count = 0;
-  while ((count = poll(events, 2, milliseconds)) < 0 && errno == EINTR) {
+  pollfd events[] = {{notify_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+  while (poll(events, 2, milliseconds) < 0 && errno == EINTR) {
   }
-  ends_ = events[1].revents != 0;
   char taken[4096];
-  while (!ends_ && read(notify_.get(), taken, sizeof taken) > 0) {
+  while (read(notify_.get(), taken, sizeof taken) > 0) {
   }
-  return count > 0 && !ends_;
+  (void)!read(wake_.get(), taken, sizeof(uint64_t));
+  return events[0].revents != 0 && events[1].revents == 0;
 }
 
 void FileWatch::Run() {
   while (!ends_) {
     try {
-      if (!Await(-1)) continue;
-      const auto end = std::chrono::steady_clock::now() + kLongestBurst;
-      while (Await(kQuietMs) && std::chrono::steady_clock::now() < end) {
-      }
-      if (ends_ || Look() == seen_) continue;
       Status status;
-      do {
+      if (Await(-1)) {
+        const auto end = std::chrono::steady_clock::now() + kLongestBurst;
+        while (Await(kQuietMs) && std::chrono::steady_clock::now() < end) {
+        }
+      } else if (!ends_ && places_() != watched_) {
         status = WatchPlaces();
-        changed_();
-      } while (status.ok() && !ends_ && places_() != watched_);  // what they were meanwhile is not known
+      }
+      const bool has_changed = !ends_ && status.ok() && Look() != seen_;
+      for (bool again = has_changed; again; again = status.ok() && !ends_ && places_() != watched_) {
+        status = WatchPlaces();
+        changed_();  // other places: what they were meanwhile is not known
+      }
       if (!status.ok()) Log(LogLevel::kWarning, "{}; further changes may be missed", status.ToString());
     } catch (const std::bad_alloc&) {
       Log(LogLevel::kWarning, "no memory to look at files that have changed");

@@ -1,6 +1,7 @@
 // Changes of the files that a configuration is read from, by inotify.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -26,11 +27,15 @@ class FileWatch {
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
 
+  // The places are others now. [any-thread]
+  void AskForPlaces() { Wake(); }
+
  private:
-  FileWatch(Places places, std::function<void()> changed, Descriptor end)
-      : places_(std::move(places)), changed_(std::move(changed)), end_(std::move(end)) {}
+  FileWatch(Places places, std::function<void()> changed, Descriptor wake)
+      : places_(std::move(places)), changed_(std::move(changed)), wake_(std::move(wake)) {}
+  void Wake();
   void Run();
-  // Whether an event comes within so many milliseconds, -1: ever. False: none, or the watch is to end.
+  // Whether an event comes within so many milliseconds, -1: ever. False: none, or the thread is woken.
   bool Await(int milliseconds);
   // Asks for the places, and watches their folders, or those above absent ones.
   Status WatchPlaces();
@@ -40,8 +45,8 @@ class FileWatch {
   const Places places_;
   const std::function<void()> changed_;
   Descriptor notify_;
-  const Descriptor end_;  // readable: the watch is to end
-  bool ends_ = false;
+  const Descriptor wake_;  // readable: the watch is to end, or to ask for the places
+  std::atomic<bool> ends_{false};
   std::vector<std::filesystem::path> watched_;
   std::string seen_;
   std::thread thread_;

@@ -78,7 +78,6 @@ bool InForce::Add(const std::shared_ptr<Model::State>& model) {
 }
 
 Result<std::shared_ptr<Engine>> InForce::OpenNext(const Context::State& next) {
-  DEPUTY_RETURN_IF_ERROR(CheckNotForked());
   RecogniseForks();
   const std::shared_ptr<Engine> former = engine();
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<Engine> opened,

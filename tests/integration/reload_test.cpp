@@ -528,6 +528,22 @@ TEST_F(ReloadTest, AWatchEndsWithItsContextAndWithAChangeOfIt) {
   EXPECT_EQ(reloads.count(), 0u);
 }
 
+TEST_F(ReloadTest, AfterAReloadFromAnotherContextItsFilesAreWatched) {
+  Reloads reloads;
+  const ConfigFile next("models: {plans: 3}\n");
+  Context context = Open(file_);
+  ASSERT_TRUE(context.WatchFiles(reloads.callback()).ok());
+  ASSERT_TRUE(context.Reload(Open(next)).ok());
+  // The watch asks for the places on a thread of its own.
+  int written = 0;
+  ASSERT_TRUE(Eventually([&] {
+    next.Write("models: {plans: " + std::to_string(4 + ++written % 2) + "}\n");
+    return reloads.count() != 0;
+  }));
+  EXPECT_TRUE(reloads.last().ok());
+  EXPECT_EQ(context.Health().configuration.files, std::vector<std::string>{next.path()});
+}
+
 TEST_F(ReloadTest, WhatWasNotReadFromFilesIsNotWatched) {
   EXPECT_EQ(Context().WatchFiles().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(Context::FromYamlText("t.yaml", "version: 1\n")->WatchFiles().code(), StatusCode::kFailedPrecondition);
