@@ -366,7 +366,9 @@ TEST_F(ReloadTest, ATextIsReadAgainAndReplacedByThatOfAnotherContext) {
 }
 
 TEST_F(ReloadTest, LayersAreReadAgain) {
-  Context context = *Context::FromLayers({{file_.path()}, {"models.map_files=false"}});
+  Result<Context> read = Context::FromLayers({{file_.path()}, {"models.map_files=false"}});
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  Context context = *std::move(read);
   file_.Write("models: {plans: 3}\n");
   file_.Write("limits: {loop_steps: 7}\n", "conf.d/added.yaml");
   ASSERT_TRUE(context.Reload().ok());
