@@ -131,7 +131,7 @@ class DEPUTY_API Context {
   // Changes an option of a delegate that its schema calls settable ('deputy plugins NAME'), for all runs of all models
   // of this context that begin afterwards; opens the delegates if Load has not. kNotFound for the delegate or the
   // option, kInvalidArgument for the value, kFailedPrecondition for an option that is set when the delegate is opened;
-  // else the delegate's failure. Runs may be under way. [any-thread]
+  // else the delegate's failure. Runs may be under way; waits for a reload that is. [any-thread]
   Status SetOption(const std::string& delegate, const std::string& option, const std::string& value);
 
   // Called at the beginning of every stage of loading models and of preparing them for shapes; empty: not at all. For
