@@ -172,6 +172,24 @@ DeputyError* DeputyContextSetOption(DeputyContext* context, const char* delegate
   return Guard([&] { return context->context.SetOption(TextOf(delegate), TextOf(option), TextOf(value)); });
 }
 
+DeputyError* DeputyContextReload(DeputyContext* context, const DeputyContext* next) {
+  if (context == nullptr) return MissingArgument("context");
+  return Guard([&] { return next == nullptr ? context->context.Reload() : context->context.Reload(next->context); });
+}
+
+DeputyError* DeputyContextWatchFiles(DeputyContext* context, void (*reloaded)(void* user, const DeputyError* error),
+                                     void* user, void (*release)(void* user)) {
+  if (context == nullptr) return MissingArgument("context");
+  return Guard([&] {
+    const auto keeper = std::make_shared<const Keeper>(user, release);
+    return context->context.WatchFiles([reloaded, keeper](const Status& status) {
+      if (reloaded == nullptr) return;
+      const std::unique_ptr<DeputyError, decltype(&DeputyErrorFree)> error(ErrorOf(status), &DeputyErrorFree);
+      reloaded(keeper->keep, error.get());
+    });
+  });
+}
+
 DeputyError* DeputyContextSetProgress(DeputyContext* context, DeputyProgressSink sink, void* user,
                                       void (*release)(void* user)) {
   if (context == nullptr) return MissingArgument("context");

@@ -242,6 +242,17 @@ DEPUTY_C_API DeputyError *DeputyContextNextInProcess(const DeputyContext *contex
 DEPUTY_C_API DeputyError *DeputyContextSetOption(DeputyContext *context, const char *delegate, const char *option,
                                                  const char *value);
 
+/* Reads the sources of the context again, or with `next` those of another context, opens the delegates beside those
+ * that are open, makes plans of all models, and puts all of that in force: runs of all sessions that begin from then on
+ * use it. An error, of all that is wrong, changes nothing. Health says which configuration is in force. [any-thread] */
+DEPUTY_C_API DeputyError *DeputyContextReload(DeputyContext *context, const DeputyContext *next);
+/* From now on, until the context is changed or freed, reloads it after its files have changed. `reloaded` (may be NULL)
+ * gets the error, or NULL, on a thread of the context; it must neither change nor free it. `release` is called with
+ * `user` when the callback is not used any more; it may be NULL. */
+DEPUTY_C_API DeputyError *DeputyContextWatchFiles(DeputyContext *context,
+                                                  void (*reloaded)(void *user, const DeputyError *error), void *user,
+                                                  void (*release)(void *user));
+
 /* A stage of loading or of a first run. `stage` is "scan", "open", "import", "passes", "placement", "compile",
  * "verification" or "measurement". Valid during the call. */
 typedef struct DeputyProgress {

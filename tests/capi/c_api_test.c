@@ -376,6 +376,52 @@ static void delegates_come_from_yaml_and_code(void) {
   DeputyContextFree(context);
 }
 
+static void write_text(const char *path, const char *text) {
+  FILE *file = fopen(path, "w");
+  CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+static void reloads_change_live_sessions(void) {
+  char folder[] = "/tmp/deputy-c-api-XXXXXX", path[64];
+  CHECK(mkdtemp(folder) != NULL);
+  snprintf(path, sizeof path, "%s/edge.yaml", folder);
+  write_text(path, "version: 1\n");
+  DeputyContext *context = NULL;
+  OK(DeputyContextFromYaml(path, NULL, 0, &context));
+  DeputyModel *model = digits_model(context, NULL);
+  DeputySession *session = NULL;
+  OK(DeputyModelCreateSession(model, &session));
+  DeputyTensor input = picture_tensor(0.1f), output = {0};
+  OK(DeputySessionRun(session, &input, 1, &output, 1));
+  write_text(path, "version: 1\ndelegates: [{name: npu0, delegate: sim_npu}]\n");
+  OK(DeputyContextReload(context, NULL));
+  OK(DeputySessionRun(session, &input, 1, &output, 1));
+  DeputyReport *report = NULL;
+  OK(DeputySessionPlacement(session, 1, &report));
+  CHECK(strstr(DeputyReportJson(report), "\"delegate\": \"npu0\"") != NULL);
+  DeputyReportFree(report);
+  write_text(path, "version: 1\ndelegate: []\n");
+  FAILS(DeputyContextReload(context, NULL), kDeputyConfig, "edge.yaml:2:1");
+  OK(DeputySessionRun(session, &input, 1, &output, 1));
+  OK(DeputyContextHealth(context, &report));
+  const DeputyField *configuration = DeputyFieldNamed(DeputyReportRoot(report), "configuration");
+  CHECK(DeputyFieldInteger(DeputyFieldNamed(configuration, "generation")) == 2);
+  CHECK(DeputyFieldInteger(DeputyFieldNamed(configuration, "failed")) == 1);
+  CHECK(strstr(DeputyFieldText(DeputyFieldNamed(configuration, "error"), NULL), "edge.yaml:2:1") != NULL);
+  DeputyReportFree(report);
+  DeputyContext *next = cpu_context();
+  OK(DeputyContextReload(context, next));
+  FAILS(DeputyContextWatchFiles(next, NULL, NULL, NULL), kDeputyFailedPrecondition, "");
+  DeputyContextFree(next);
+  remove(path);
+  remove(folder);
+  DeputyTensorRelease(&input);
+  DeputyTensorRelease(&output);
+  DeputySessionFree(session);
+  DeputyModelFree(model);
+  DeputyContextFree(context);
+}
+
 static void buffers_are_bound(void) {
   DeputyContext *context = cpu_context();
   DeputyModel *model = digits_model(context, NULL);
@@ -516,6 +562,7 @@ int main(int count, char **arguments) {
   requests_end_in_their_callback();
   reports_are_trees_and_json();
   delegates_come_from_yaml_and_code();
+  reloads_change_live_sessions();
   buffers_are_bound();
   log_and_progress_go_to_the_application();
   tensors_are_read_and_written();

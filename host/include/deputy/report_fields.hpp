@@ -311,10 +311,22 @@ void Describe(V& v, DelegateHealthReport& d) {
 }
 
 template <class V>
+void Describe(V& v, ReloadReport& r) {
+  v("generation", r.generation);
+  v("since_ns", r.since);
+  v("files", r.files);
+  v("succeeded", r.succeeded);
+  v("failed", r.failed);
+  v("error", r.error);
+  v("failed_at_ns", r.failed_at);
+}
+
+template <class V>
 void Describe(V& v, HealthReport& h) {
   v("degraded", h.degraded);
   v("delegates", h.delegates);
   v("incidents", h.incidents);
+  v("configuration", h.configuration);
 }
 
 template <class V>
