@@ -133,18 +133,18 @@ void VisitDelegate(V& v, D& d) {
           "time of a run of a partition after which the worker process is ended. auto: call_timeout for the first "
           "run, then 20 times the slowest of the first runs, and at least 5s. none: no limit",
           "500ms"},
-      d.timeout, DurationRange{"0ms", "60min", "auto", "none"});
+      d.timeout, DurationRange{"0ms", "1h", "auto", "none"});
   v.Quantity(Key{"call_timeout",
                  "time of any other call, such as a compilation, after which the worker process is ended; each step of "
                  "progress that a compilation reports starts it again; with isolation: none, time after which the call "
                  "is reported",
                  "2min"},
-             d.call_timeout, DurationRange{"10ms", "60min"});
+             d.call_timeout, DurationRange{"10ms", "1h"});
   v.Quantity(Key{"call_timeout_total",
                  "time after which a compilation is ended in spite of its progress; a shorter one than call_timeout is "
                  "that",
                  "30min"},
-             d.call_timeout_total, DurationRange{"10ms", "1440min"});
+             d.call_timeout_total, DurationRange{"10ms", "24h"});
   v.Quantity(
       Key{"spin",
           "most time that a run polls for its worker process, and the process for the next run, before they sleep; "
@@ -262,7 +262,7 @@ void VisitConfig(V& v, C& c) {
                  "measured"},
              c.placement.policy);
     v.Quantity(Key{"budget", "time for the measurements of one model and set of shapes", "5s"}, c.placement.budget,
-               DurationRange{"1ms", "60min"});
+               DurationRange{"1ms", "1h"});
     v.Quantity(Key{"margin", "smallest gain for which a measurement changes the placement", "5%"}, c.placement.margin,
                PercentRange{"0%", "90%"});
     v.Items(Key{"rules",
@@ -293,7 +293,7 @@ void VisitConfig(V& v, C& c) {
     v.Integer(Key{"loop_steps", "iterations of all Loops and Scans of a run; none: no limit", "1000000"},
               c.limits.loop_steps, {1, 1000000000000000000, "none"});
     v.Quantity(Key{"timeout", "time of a run, unless the application sets another one; 0ms: no limit", "30s"},
-               c.limits.timeout, DurationRange{"0ms", "1440min"});
+               c.limits.timeout, DurationRange{"0ms", "24h"});
     v.Quantity(Key{"memory",
                    "memory of a session: arena, outputs, values of extents known only in a run, working memory and "
                    "weights that the CPU has packed; 0B: no limit",

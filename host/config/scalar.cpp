@@ -19,7 +19,8 @@ struct Unit {
   int64_t factor;
 };
 
-constexpr std::array<Unit, 4> kDurationUnits = {{{"us", 1}, {"ms", 1000}, {"s", 1000000}, {"min", 60000000}}};
+constexpr std::array<Unit, 5> kDurationUnits = {
+    {{"us", 1}, {"ms", 1000}, {"s", 1000000}, {"min", 60000000}, {"h", 3600000000}}};
 
 constexpr std::array<Unit, 9> kSizeUnits = {{{"B", 1},
                                              {"kB", 1000},

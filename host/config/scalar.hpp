@@ -33,7 +33,7 @@ struct Percent {
 Result<bool> ParseBool(std::string_view text);
 Result<int64_t> ParseInteger(std::string_view text);
 Result<double> ParseReal(std::string_view text);
-Result<Duration> ParseDuration(std::string_view text);  // us, ms, s, min
+Result<Duration> ParseDuration(std::string_view text);  // us, ms, s, min, h
 Result<Bytes> ParseSize(std::string_view text);         // B, kB, MB, GB, TB (powers of 1000), KiB to TiB (of 1024)
 Result<Percent> ParsePercent(std::string_view text);    // %, whole
 Result<int64_t> ParseFrequency(std::string_view text);  // Hz, kHz, MHz, GHz; in hertz
@@ -43,7 +43,7 @@ std::string FormatDuration(Duration duration);
 std::string FormatSize(Bytes size);
 std::string FormatPercent(Percent percent);
 
-// "us, ms, s, min" and "B, kB, MB, ...": for messages.
+// "us, ms, s, min, h" and "B, kB, MB, ...": for messages.
 std::string DurationUnits();
 std::string SizeUnits();
 

@@ -231,8 +231,8 @@ class Limits(unittest.TestCase):
         for limits, place, message in (
             ("loop_steps: 0", "3:15", "'loop_steps' must be none or a whole number from 1 to"),
             ("loop_steps: all", "3:15", "'loop_steps' must be none or a whole number from 1 to"),
-            ("timeout: 5", "3:12", "'timeout' must be a duration from 0ms to 1440min with its unit (us, ms, s, min), not '5': the unit is missing"),
-            ("timeout: 2000min", "3:12", "'timeout' must be a duration from 0ms to 1440min with its unit (us, ms, s, min), not '2000min'"),
+            ("timeout: 5", "3:12", "'timeout' must be a duration from 0ms to 24h with its unit (us, ms, s, min, h), not '5': the unit is missing"),
+            ("timeout: 2000min", "3:12", "'timeout' must be a duration from 0ms to 24h with its unit (us, ms, s, min, h), not '2000min'"),
             ("memory: lots", "3:11", "'memory' must be a size from 0B to 1000TB with its unit"),
             ("loopsteps: 5", "3:3", "unknown key 'loopsteps'; did you mean 'loop_steps'?"),
         ):

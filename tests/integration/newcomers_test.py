@@ -5,7 +5,9 @@
 """
 
 import argparse
+import ctypes
 import json
+import mmap
 import os
 import re
 import shutil
@@ -250,6 +252,47 @@ class Newcomers(ScratchCase):
         config = self.config("delegates: [{name: npu0, delegate: sim_npu}]\n")
         self.deputy("partition", self.model("Relu"), "--config", config, "--html", page)
         self.assertIn('"plugin":"sim_npu.so"', page.read_text())
+
+    def test_BenchFailsAboveALimit(self):
+        # No processor computes its 147,456 products in a microsecond.
+        model, cpu = self.convolution() / "model.onnx", ["--config", "cpu-only", "--runs", "3"]
+        done = self.deputy("bench", model, *cpu, "--fail-above", "max=60s", "--fail-above", "p99.9=1h")
+        self.assertEqual(done.stderr.count("error"), 0)
+        done = self.deputy("bench", model, *cpu, "--fail-above", "p50=1us", "--fail-above", "max=60s", "--json",
+                           "--percentiles", "50", status=1)  # fmt: skip
+        self.assertRegex(done.stderr, r"model\.onnx: p50 is [\d.]+ \w+, above 1\.00 us")
+        report = json.loads(done.stdout)
+        self.assertEqual([(limit["name"], limit["limit_ns"], limit["passed"]) for limit in report["limits"]],
+                         [("p50", 1000, False), ("max", 60 * 10**9, True)])  # fmt: skip
+        self.assertEqual(report["limits"][0]["value_ns"], report["latency_ns"]["p50"])
+        for wrong in ("p0=1s", "p101=1s", "median=1s", "p50=1", "p50", "p=1s", "p5x=1s"):
+            self.assertIn("--fail-above: ", self.deputy("bench", model, "--fail-above", wrong, status=2).stderr)
+
+    def test_DurationsMayBeInHours(self):
+        shown = self.deputy("config", "show", "--set", "limits.timeout=120min", "--offline").stdout
+        self.assertRegex(shown, r"(?m)^  timeout: 2h ")
+        self.deputy("run", self.model("Relu"), "--timeout", "1.5h", "--set", "limits.timeout=24h")
+
+    def test_DoctorTellsOfMemoryThatMayNotBeExecuted(self):
+        def subjects(denied):
+            done = subprocess.run([ARGS.deputy, "doctor", "--json", "--config", "cpu-only"], capture_output=True, text=True,
+                                  timeout=300, preexec_fn=self.deny_executable_memory if denied else None)  # fmt: skip
+            return {check["subject"]: check["state"] for check in json.loads(done.stdout)["checks"]}
+
+        self.assertNotIn("executable memory", subjects(denied=False))
+        self.assertEqual(subjects(denied=True)["executable memory"], "warning")
+
+    @staticmethod
+    def deny_executable_memory():
+        """What systemd's MemoryDenyWriteExecute= does, by a filter that refuses mprotect(..., PROT_EXEC) alone."""
+        nr, libc = {"x86_64": 10, "aarch64": 226}[os.uname().machine], ctypes.CDLL(None, use_errno=True)
+        load, jump, test, end = 0x20, 0x15, 0x45, 0x06  # ld [k]; jeq; jset; ret
+        lines = [(load, 0, 0, 0), (jump, 0, 3, nr), (load, 0, 0, 32), (test, 0, 1, mmap.PROT_EXEC),
+                 (end, 0, 0, 0x00050000 | 1), (end, 0, 0, 0x7FFF0000)]  # fmt: skip
+        code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
+        program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(lines), ctypes.addressof(code)))
+        if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, program, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), "no filter of system calls")
 
 
 if __name__ == "__main__":

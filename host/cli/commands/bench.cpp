@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -36,6 +37,7 @@ namespace {
 
 // Timing every step costs time itself, so the times of delegates are measured in separate runs.
 constexpr uint64_t kMostProfiledRuns = 10;
+constexpr double kLeastPercent = 0.001;
 // Steps overlap where a run takes less than so much of their sum.
 constexpr double kOverlapShown = 0.95;
 
@@ -45,12 +47,49 @@ struct BenchOptions {
   InputArguments inputs;
   std::vector<std::string> shapes;
   std::vector<double> percentiles = {50, 90, 95, 99};
+  std::vector<std::string> fail_above;  // "p99=10ms"
   uint32_t threads = 0, sessions = 1, in_flight = 1, runs = 50, warmup = 5;
   bool runs_given = false;
   uint64_t seed = 1;
   size_t top = 20;
   bool per_operator = false, json = false;
 };
+
+// --fail-above: the largest latency that is accepted.
+struct LatencyLimit {
+  std::string name;  // "min", "mean", "max", "p99"
+  double percent = 0;
+  uint64_t limit_ns = 0;
+
+  uint64_t ValueIn(const std::vector<uint64_t>& run_ns) const {
+    const Latency latency = SummarizeRuns(run_ns);
+    if (name == "min") return latency.min;
+    if (name == "max") return latency.max;
+    return name == "mean" ? static_cast<uint64_t>(latency.mean) : PercentileOf(run_ns, percent);
+  }
+};
+
+Result<std::vector<LatencyLimit>> ParseLimits(const std::vector<std::string>& arguments) {
+  std::vector<LatencyLimit> limits;
+  for (const std::string& argument : arguments) {
+    LatencyLimit& limit = limits.emplace_back();
+    const size_t equals = argument.find('=');
+    limit.name = argument.substr(0, equals);
+    if (limit.name != "min" && limit.name != "mean" && limit.name != "max") {
+      const char *const begin = limit.name.data() + 1, *const end = limit.name.data() + limit.name.size();
+      const bool is_percentile = limit.name.size() > 1 && limit.name[0] == 'p' &&
+                                 std::from_chars(begin, end, limit.percent, std::chars_format::fixed).ptr == end &&
+                                 limit.percent >= kLeastPercent && limit.percent <= 100;
+      if (!is_percentile)
+        return Status(StatusCode::kInvalidArgument,
+                      fmt::format("'{}' is not min, mean, max or a percentile such as p99", limit.name));
+    }
+    DEPUTY_ASSIGN_OR_RETURN(const std::chrono::nanoseconds most,
+                            ParseDuration(equals == std::string::npos ? "" : argument.substr(equals + 1)));
+    limit.limit_ns = static_cast<uint64_t>(most.count());
+  }
+  return limits;
+}
 
 // A timed run: nanoseconds since the first one of all sessions began.
 struct TimedRun {
@@ -292,7 +331,8 @@ uint64_t TimeOfAll(const Measured& measured) {
 
 std::string PercentileName(double percent) { return fmt::format("p{}", percent); }
 
-Json JsonOf(const BenchOptions& options, const LoadedModel& loaded, const Measured& measured) {
+Json JsonOf(const BenchOptions& options, const LoadedModel& loaded, const Measured& measured,
+            const std::vector<LatencyLimit>& limits) {
   Json inputs = Json::array(), delegates = Json::array();
   const std::vector<TensorInfo>& infos = loaded.model.inputs();
   for (size_t i = 0; i < infos.size(); ++i) {
@@ -337,6 +377,12 @@ Json JsonOf(const BenchOptions& options, const LoadedModel& loaded, const Measur
                {"delegates", std::move(delegates)}};
   if (options.in_flight > 1) json["sequential_runs_per_second"] = measured.sequential_rate;
   if (options.per_operator) json["operators"] = measured.operators.ToJson();
+  if (!limits.empty()) json["limits"] = Json::array();
+  for (const LatencyLimit& limit : limits) {
+    const uint64_t value = limit.ValueIn(measured.run_ns());
+    json["limits"].push_back(
+        {{"name", limit.name}, {"limit_ns", limit.limit_ns}, {"value_ns", value}, {"passed", value <= limit.limit_ns}});
+  }
   return json;
 }
 
@@ -400,6 +446,8 @@ int RunBench(BenchOptions options) {
   if (!duration.ok()) return FailUsage("--duration: " + duration.status().message());
   const Result<std::optional<std::chrono::nanoseconds>> timeout = ParseTimeout(options.timeout);
   if (!timeout.ok()) return FailUsage(timeout.status().message());
+  const Result<std::vector<LatencyLimit>> limits = ParseLimits(options.fail_above);
+  if (!limits.ok()) return FailUsage("--fail-above: " + limits.status().message());
   if (options.threads > 0) {
     const std::optional<Context> context = options.context.Read(exit_status);
     if (!context) return exit_status;
@@ -422,11 +470,17 @@ int RunBench(BenchOptions options) {
     if (!status.ok()) return Fail(Stage::kRun, status);
   }
   if (options.json) {
-    PrintJson(JsonOf(options, *loaded, measured));
+    PrintJson(JsonOf(options, *loaded, measured, *limits));
   } else {
     PrintReport(options, *loaded, measured, TerminalOf(stdout));
   }
-  return kDone;
+  for (const LatencyLimit& limit : *limits) {
+    const uint64_t value = limit.ValueIn(measured.run_ns());
+    if (value > limit.limit_ns)
+      exit_status = FailNo(fmt::format("{}: {} is {}, above {}", options.model, limit.name, DurationText(value),
+                                       DurationText(limit.limit_ns)));
+  }
+  return exit_status;
 }
 
 }  // namespace
@@ -464,9 +518,11 @@ Command MakeBenchCommand(CLI::App& app) {
   syntax->add_option("--percentiles", options->percentiles, "Percentiles of latency to show")
       ->delimiter(',')
       ->default_str("50,90,95,99")
-      ->check(CLI::Range(0.001, 100.0))
+      ->check(CLI::Range(kLeastPercent, 100.0))
       ->allow_extra_args(false)
       ->type_name("P,...");
+  AddRepeated(*syntax, "--fail-above", options->fail_above, "p99=10ms",
+              "Exit status 1 if this latency (min, mean, max or a percentile) is larger");
   syntax->add_flag("--per-operator", options->per_operator, "Show the time of each operator as well");
   AddTop(*syntax, options->top);
   syntax->add_option("--csv", options->csv, "File for the time of every run")->type_name("FILE");

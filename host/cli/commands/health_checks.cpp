@@ -1,6 +1,7 @@
 #include "cli/commands/health_checks.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -113,6 +114,17 @@ void CheckDeviceFiles(HealthChecks& checks) {
                "add the user to the group of the file, such as 'render'");
   else if (!open.empty())
     AddOk(checks, "device files", Joined(open));
+}
+
+// Whether memory that was written may be made executable, as libraries that compile at run time need it. The systemd
+// setting MemoryDenyWriteExecute=, for example, refuses it.
+bool MayExecuteWrittenMemory() {
+  const auto size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* const page = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return true;  // for lack of memory, which is no refusal
+  const bool may = mprotect(page, size, PROT_READ | PROT_EXEC) == 0;
+  munmap(page, size);
+  return may;
 }
 
 // The folder, or the nearest one above it that exists.
@@ -327,6 +339,10 @@ void CheckMachine(const InstallationReport& installation, HealthChecks& checks) 
     AddWarning(checks, "limits", limits, "models are mapped into the address space: ulimit -v unlimited");
   else
     AddOk(checks, "limits", limits);
+  if (!MayExecuteWrittenMemory())
+    AddWarning(checks, "executable memory", "the process may not make memory executable that it has written",
+               "libraries that compile at run time, such as oneDNN, fail, and the next delegate takes over: allow it "
+               "(systemd: MemoryDenyWriteExecute=no), or use --config cpu-only");
   CheckDeviceFiles(checks);
 }
 

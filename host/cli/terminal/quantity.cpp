@@ -81,7 +81,7 @@ std::string LevelText(uint32_t level) {
 }
 
 Result<std::chrono::nanoseconds> ParseDuration(std::string_view text) {
-  constexpr std::array<Unit, 4> kUnits{{{1e3, "us"}, {1e6, "ms"}, {1e9, "s"}, {60e9, "min"}}};
+  constexpr std::array<Unit, 5> kUnits{{{1e3, "us"}, {1e6, "ms"}, {1e9, "s"}, {60e9, "min"}, {3600e9, "h"}}};
   constexpr double kMostNs = 1e18;  // three decades
   constexpr int64_t kMicrosecond = 1000;
   constexpr size_t kMostDecimals = 3;
@@ -104,7 +104,7 @@ Result<std::chrono::nanoseconds> ParseDuration(std::string_view text) {
   const std::string_view name = text.substr(size);
   const auto unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& known) { return name == known.name; });
   if (unit == kUnits.end())
-    return refuse(name.empty() ? "the unit is missing (us, ms, s, min)" : "the units are us, ms, s and min");
+    return refuse(name.empty() ? "the unit is missing (us, ms, s, min, h)" : "the units are us, ms, s, min and h");
   const double ns = std::round(number * unit->size);  // exact: three decimals of a microsecond are nanoseconds
   if (ns == 0) return refuse("it must be greater than zero");
   if (ns > kMostNs) return refuse("it is too long");

@@ -67,6 +67,7 @@ TEST(ScalarTest, DurationsNeedTheirUnit) {
   EXPECT_EQ(ParseDuration("500ms")->count(), 500000);
   EXPECT_EQ(ParseDuration("7us")->count(), 7);
   EXPECT_EQ(ParseDuration("10min")->count(), 600000000);
+  EXPECT_EQ(ParseDuration("1.5h")->count(), 5400000000);
   EXPECT_EQ(Why(ParseDuration("2")), "the unit is missing");
   EXPECT_EQ(Why(ParseDuration("2 s")), "there is a space before the unit");
   EXPECT_EQ(Why(ParseDuration("2sec")), "there is no unit 'sec'");

@@ -145,7 +145,7 @@ TEST(SchemaTest, R60_LimitsOutOfRangeAreRefusedWithTheirPlace) {
             "t.yaml:3:15: 'loop_steps' must be none or a whole number from 1 to 1000000000000000000, not '0'");
   EXPECT_EQ(
       ProblemsOf("version: 1\nlimits: {timeout: 30}\n"),
-      "t.yaml:2:19: 'timeout' must be a duration from 0ms to 1440min with its unit (us, ms, s, min), not '30': the "
+      "t.yaml:2:19: 'timeout' must be a duration from 0ms to 24h with its unit (us, ms, s, min, h), not '30': the "
       "unit is missing");
   EXPECT_EQ(
       ProblemsOf("version: 1\nlimits: {memory: -1MB}\n"),
@@ -260,7 +260,7 @@ TEST(SchemaTest, R60_NumbersOutOfRangeAreRefusedWithTheRange) {
 
 TEST(SchemaTest, R60_DurationsOutOfRangeAreRefusedWithTheRange) {
   constexpr const char* kExpected =
-      "t.yaml:2:26: 'probe_timeout' must be a duration from 10ms to 10min with its unit (us, ms, s, min), not ";
+      "t.yaml:2:26: 'probe_timeout' must be a duration from 10ms to 10min with its unit (us, ms, s, min, h), not ";
   const auto problem = [](const std::string& value) {
     return ProblemsOf("version: 1\nplugins: {probe_timeout: " + value + "}\n");
   };
