@@ -294,6 +294,39 @@ class Newcomers(ScratchCase):
         if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, program, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "no filter of system calls")
 
+    def test_APlacementIsPinned(self):
+        model, pinned = self.model("Relu", "Cos", "Relu"), self.scratch / "pinned.yaml"
+        config = self.config("delegates: [{name: npu0, delegate: sim_npu, rules: {deny_nodes: first}}]\n")
+        self.deputy("partition", model, "--config", config, "--pin", pinned)
+
+        def placed(*more, status=0):
+            done = self.deputy("partition", model, "--config", config, "--config", pinned, "--json", *more, status=status)
+            return [node["delegate"] for node in json.loads(done.stdout)["nodes"]] if status == 0 else done.stderr
+
+        self.assertEqual(placed(), ["cpu", "cpu", "npu0"])
+        # Also where the configuration below it would place nodes elsewhere.
+        self.config("delegates: [{name: npu0, delegate: sim_npu}]\n")
+        free = json.loads(self.deputy("partition", model, "--config", config, "--json").stdout)["nodes"]
+        self.assertEqual([node["delegate"] for node in free], ["npu0", "cpu", "npu0"])
+        self.assertEqual(placed(), ["cpu", "cpu", "npu0"])
+        self.assertIn("node 2 (Relu)", placed("--set", "delegates.npu0.rules.deny_ops=Relu", status=3))
+        self.assertIn("'required: true'", placed("--set", "delegates.npu0.device=7", status=2)
+                      + placed("--set", "delegates.npu0.delegate=absent", status=4))  # fmt: skip
+        # One of another model is no error of a load; `config check` finds it.
+        check = self.deputy("config", "check", "--config", config, pinned, "--model", self.model("Relu"), "--strict",
+                            status=1)  # fmt: skip
+        self.assertIn("'node 2'", check.stderr)
+
+    def test_NodesThatARuleCannotNameAreNotPinned(self):
+        path, config = self.scratch / "m.onnx", self.config("delegates: [{name: npu0, delegate: sim_npu}]\n")
+        for name, why in (("a*", "stand for other characters"), ("a\u202eb", "not printable"), ("a", "'cpu' and on 'npu0'")):
+            infos = [[onnx_bytes.value_info(value, (2, 3))] for value in "xy"]
+            nodes = [onnx_bytes.node("Cos", ["x"], ["c"], "a"), onnx_bytes.node("Relu", ["c"], ["y"], name)]
+            path.write_bytes(onnx_bytes.model(nodes, *infos))
+            done = self.deputy("partition", path, "--config", config, "--pin", self.scratch / "p.yaml", status=2)
+            self.assertIn(why, done.stderr)
+            self.assertFalse((self.scratch / "p.yaml").exists())
+
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

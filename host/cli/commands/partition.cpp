@@ -18,6 +18,7 @@
 #include "cli/inputs/model_inputs.hpp"
 #include "cli/measure/measured_run.hpp"
 #include "cli/report/json_report.hpp"
+#include "cli/report/pinned_placement.hpp"
 #include "cli/report/placement_text.hpp"
 #include "cli/report/shape_text.hpp"
 #include "cli/standard_streams.hpp"
@@ -39,7 +40,7 @@ std::string TypeOfInput(const TensorInfo& info, const Shape& shape) {
 }
 
 struct PartitionOptions {
-  std::string model, node, html, dot;
+  std::string model, node, html, dot, pin;
   ContextOptions context;
   std::vector<std::string> shapes;
   uint32_t measure = 0;  // runs; 0: the model is not run
@@ -133,6 +134,21 @@ int WriteDrawings(const PartitionOptions& options, const Model& model, const Com
   return status.ok() ? kDone : Fail(Stage::kRun, status);
 }
 
+// --pin.
+int WritePinned(const PartitionOptions& options, const Model& model, const std::vector<Shape>& shapes,
+                const PlacementReport& report) {
+  std::string title = std::filesystem::path(options.model).filename().string();
+  for (size_t i = 0; i < shapes.size(); ++i)
+    title += fmt::format("{} {} {}", i == 0 ? " for" : ",", model.inputs()[i].name,
+                         TypeOfInput(model.inputs()[i], shapes[i]));
+  const Result<std::string> text = PinnedPlacement(Printable(title), report);
+  if (!text.ok()) return FailUsage("--pin: " + text.status().message());
+  const Status written = WriteOutputFile(options.pin, *text);
+  if (!written.ok()) return Fail(Stage::kRun, written);
+  Print("written to {}; use it as the last --config\n", options.pin);
+  return kDone;
+}
+
 int RunPartition(const PartitionOptions& options) {
   int exit_status = kDone;
   std::optional<Context> context = options.context.Open(exit_status);
@@ -148,6 +164,7 @@ int RunPartition(const PartitionOptions& options) {
   const Result<PlacementReport> report = model.Placement(shapes);
   if (!report.ok()) return Fail(Stage::kModel, WithAssumed(report.status(), completed->assumed));
 
+  if (!options.pin.empty()) return WritePinned(options, model, shapes, *report);
   const Terminal terminal = TerminalOf(stdout);
   if (!options.node.empty()) return PrintNode(*report, options, terminal);
   if (options.json) {
@@ -189,7 +206,10 @@ Command MakePartitionCommand(CLI::App& app) {
   CLI::Option* html =
       syntax->add_option("--html", options->html, "Write a page that shows the graph: open it in a browser");
   CLI::Option* dot = syntax->add_option("--dot", options->dot, "Write the graph for Graphviz; - for stdout");
-  for (CLI::Option* drawing : {html, dot}) {
+  CLI::Option* pin = syntax->add_option(
+      "--pin", options->pin, "Write a configuration that permits this placement only, to be used after the others");
+  for (CLI::Option* drawing : {html, dot}) pin->excludes(drawing);
+  for (CLI::Option* drawing : {html, dot, pin}) {
     drawing->type_name("FILE");
     for (const char* report : {"--node", "--nodes", "--json"}) drawing->excludes(syntax->get_option(report));
   }
