@@ -97,13 +97,13 @@ std::string IgnoredVariable(bool has_config, const std::string& bundle) {
                      Printable(of_config), Printable(of_bundle));
 }
 
-void AddModel(CLI::App& syntax, std::string& model) {
+void AddModel(CLI::App& syntax, std::string& model, bool required) {
   CLI::Option* option =
-      syntax.add_option("model", model, "Model file (.onnx, .tflite or .dpm)")->required()->type_name("MODEL");
+      syntax.add_option("model", model, "Model file (.onnx, .tflite or .dpm)")->required(required)->type_name("MODEL");
   syntax.preparse_callback([&syntax, option](size_t) {
     if (syntax.get_option_no_throw("--bundle") != nullptr) option->required(false);
   });
-  syntax.parse_complete_callback([&syntax, &model] {
+  syntax.parse_complete_callback([&syntax, &model, required] {
     const auto value = [&](const char* name) {
       const CLI::Option* given = syntax.get_option_no_throw(name);
       return given == nullptr || given->empty() ? std::string() : given->results().front();
@@ -112,7 +112,7 @@ void AddModel(CLI::App& syntax, std::string& model) {
     const std::string bundle = uses ? BundleInUse(!value("--config").empty(), value("--bundle")) : "";
     if (!bundle.empty()) model = ModelInBundle(bundle, model);
     // A bundle that is not found is reported when it is opened.
-    if (model.empty() && (bundle.empty() || FindBundle(bundle).ok())) throw CLI::RequiredError("model");
+    if (required && model.empty() && (bundle.empty() || FindBundle(bundle).ok())) throw CLI::RequiredError("model");
   });
 }
 

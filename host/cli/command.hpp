@@ -63,6 +63,7 @@ Command MakeNewPluginCommand(CLI::App& app);
 Command MakeBundleCommand(CLI::App& app);
 Command MakeDevicesCommand(CLI::App& app);
 Command MakeDoctorCommand(CLI::App& app);
+Command MakeReportCommand(CLI::App& app);
 // After all others, which they describe.
 Command MakeCompletionCommand(CLI::App& app);
 Command MakeManualPagesCommand(CLI::App& app);
@@ -74,8 +75,9 @@ std::string BundleInUse(bool has_config, const std::string& bundle);
 std::string IgnoredVariable(bool has_config, const std::string& bundle);
 
 // Options that several commands share.
-// A model of the bundle in use is named by its file name there; its only one need not be named.
-void AddModel(CLI::App& syntax, std::string& model);
+// A model of the bundle in use is named by its file name there; its only one need not be named. Not `required`: it may
+// be left out without a bundle, too.
+void AddModel(CLI::App& syntax, std::string& model, bool required = true);
 void AddInputs(CLI::App& syntax, InputArguments& inputs, uint64_t& seed);
 void AddShapes(CLI::App& syntax, std::vector<std::string>& shapes);
 void AddSettings(CLI::App& syntax, std::vector<std::string>& settings);

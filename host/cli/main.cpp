@@ -114,12 +114,12 @@ int Main(int argc, char** argv) {
                          static_cast<int>(meaning.code), meaning.text);
   app.footer("Exit status: " + exits + ". Help for a command: deputy COMMAND --help");
   const std::vector<Command> commands = {
-      MakeDigitsCommand(app),      MakeRunCommand(app),     MakeProfileCommand(app),   MakeBenchCommand(app),
-      MakeTuneCommand(app),        MakeVerifyCommand(app),  MakeCompareCommand(app),   MakeTestCaseCommand(app),
-      MakePartitionCommand(app),   MakeInspectCommand(app), MakePluginsCommand(app),   MakeDevicesCommand(app),
-      MakeDoctorCommand(app),      MakeConfigCommand(app),  MakeCacheCommand(app),     MakeQuarantineCommand(app),
-      MakeBundleCommand(app),      MakeConvertCommand(app), MakeNewPluginCommand(app), MakeCompletionCommand(app),
-      MakeManualPagesCommand(app),
+      MakeDigitsCommand(app),     MakeRunCommand(app),         MakeProfileCommand(app), MakeBenchCommand(app),
+      MakeTuneCommand(app),       MakeVerifyCommand(app),      MakeCompareCommand(app), MakeTestCaseCommand(app),
+      MakePartitionCommand(app),  MakeInspectCommand(app),     MakePluginsCommand(app), MakeDevicesCommand(app),
+      MakeDoctorCommand(app),     MakeReportCommand(app),      MakeConfigCommand(app),  MakeCacheCommand(app),
+      MakeQuarantineCommand(app), MakeBundleCommand(app),      MakeConvertCommand(app), MakeNewPluginCommand(app),
+      MakeCompletionCommand(app), MakeManualPagesCommand(app),
   };
   CommonOptions common;
   common.AddTo(app);

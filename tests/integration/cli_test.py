@@ -62,7 +62,7 @@ class Usage(Cli):
             set(names),
             {"digits", "run", "bench", "test-case", "partition", "inspect", "plugins", "config", "cache", "convert",
              "profile", "new-plugin", "tune", "verify", "compare", "devices", "doctor", "completion", "bundle",
-             "quarantine"},
+             "quarantine", "report"},
             names,
         )
         for name in names:

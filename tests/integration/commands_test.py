@@ -28,6 +28,7 @@ WITHOUT_JSON = {
     "config show": "prints YAML, which programs read",
     "config schema": "prints JSON without being asked",
     "config init": "writes a file and nothing else",
+    "report": "writes JSON into a file",
     "config reference": "prints Markdown for the documents",
 }
 SUBCOMMAND = re.compile(r"(?m)^  ([a-z][a-z-]+) +[A-Z]")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the program tells of plugins, devices and the machine: `plugins NAME`, `devices`, `doctor`.
+"""What the program tells of plugins, devices and the machine: `plugins NAME`, `devices`, `doctor`, `report`.
 
   diagnosis_test.py --deputy build/release/bin/deputy --fixtures build/release/fixtures/plugins [unittest's arguments]
 """
@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
@@ -249,6 +250,72 @@ class Doctor(Diagnosis):
         for part in ("wrong_values", "'body/first' (Relu)", "relu.onnx"):
             self.assertIn(part, check["detail"])
         self.assertNotIn("wrong results", self.checks())
+
+
+class Report(Diagnosis):
+    RELU = "crashes_in_execute"
+
+    def setUp(self):
+        super().setUp()
+        self.model, self.report = self.scratch / "m.onnx", self.scratch / "report.json"
+        infos = [[onnx_bytes.value_info(name, (2, 3))] for name in "xy"]
+        weight = onnx_bytes.tensor([1.25] * 6, (2, 3), "w")
+        nodes = [onnx_bytes.node("Relu", ["x"], ["v"], "first"), onnx_bytes.node("Add", ["v", "w"], ["y"], "second")]
+        self.model.write_bytes(onnx_bytes.model(nodes, *infos, initializers=[weight]))
+
+    def written(self, *arguments, **kwargs):
+        self.deputy("report", *arguments, "-o", self.report, **kwargs)
+        return json.loads(self.report.read_text())
+
+    def test_ItHasWhatTheOtherCommandsTell(self):
+        self.use("good")
+        report = self.written(env={"DEPUTY_CACHE": "x", "OMP_NUM_THREADS": "1", "TOKEN": "secret"})
+        self.assertNotIn("model", report)
+        self.assertEqual(report["configuration"]["files"][-1], str(self.config))
+        self.assertIn(f"- {self.plugins}  # {self.config}:2\n", report["configuration"]["values"])
+        self.assertEqual([p["file"] for p in report["plugins"]["plugins"]], [str(self.plugins / "good.so")])
+        self.assertEqual(report["cache"]["folder"], str(self.scratch / "cache" / "deputy"))
+        self.assertEqual({check["state"] for check in report["checks"]} - {"ok", "warning", "failed"}, set())
+        self.assertEqual(report["quarantine"]["plugins"], [])
+        self.assertEqual(report["machine"]["kernel"], " ".join(os.uname()[i] for i in (0, 2, 4)))
+        self.assertEqual(report["machine"]["environment"]["OMP_NUM_THREADS"], "1")
+        self.assertNotIn("secret", self.report.read_text())
+
+    def test_ACrashInARunIsInIt(self):
+        self.use(self.RELU, delegates=f"{{name: npu0, delegate: {self.RELU}}}")
+        model = self.written(self.model)["model"]
+        self.assertEqual((model["operators"], model["shapes"]), ({"Relu-13": 1, "Add-13": 1}, [[2, 3]]))
+        (incident,) = model["incidents"]
+        self.assertEqual((incident["delegate"], incident["taken_over"]), ("npu0", "cpu"))
+        self.assertIn("SIGSEGV", incident["failure"])
+        self.assertTrue(model["degraded"])
+        self.assertGreater(model["run_ns"], 0)
+        self.assertEqual([node["name"] for node in model["placement"]["nodes"]], ["first", "second"])
+        files = {Path(name).name: text for name, text in model["dump"].items()}
+        self.assertIn("Relu", files["graph.txt"])
+        self.assertIn("step 0: ", files["plan.txt"])
+        text = self.report.read_text()
+        self.assertIn("SIGSEGV", json.dumps(json.loads(text)["log"]))
+        self.assertNotIn("1.25", text, "weights are the owner's")
+
+    def test_WhatEndsTheProcessLeavesThePartsBeforeIt(self):
+        self.use(self.RELU, delegates=f"{{name: npu0, delegate: {self.RELU}, isolation: none}}")
+        report = self.written(self.model, status=-signal.SIGSEGV)
+        self.assertIn("checks", report)
+        self.assertNotIn("model", report)
+
+    def test_FaultsOfFilesAreInIt(self):
+        self.use(delegates="{name: npu0, delegat: absent}")
+        report = self.written(self.scratch / "nowhere.onnx")
+        problems = report["configuration"]["problems"]
+        self.assertEqual({(problem["file"], problem["line"]) for problem in problems}, {(str(self.config), 3)})
+        self.assertTrue(any("unknown key 'delegat'" in problem["message"] for problem in problems), problems)
+        self.assertEqual(report["configuration"]["values"], "")
+        self.assertIn("cannot open", report["model"]["problem"])
+        self.use()
+        self.model.write_bytes(self.model.read_bytes()[:-20])
+        self.assertIn("m.onnx", self.written(self.model)["model"]["problem"])
+        self.deputy("report", "-o", self.scratch / "nowhere" / "r.json", status=5)
 
 
 if __name__ == "__main__":

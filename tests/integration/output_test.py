@@ -79,6 +79,7 @@ class Output(unittest.TestCase):
             "new-plugin": [["new-plugin", "my_npu", *more, "--dir"] for more in ([], ["--json"])],
             "devices": [["devices", "--config", config, *more] for more in ([], ["--json"])],
             "doctor": [["doctor", "--config", config, *more] for more in ([], ["--json"])],
+            "report": [["report", self.model, "--config", config, "-o", self.scratch / "r.json"]],
             "completion": [["completion", shell] for shell in ("bash", "zsh", "fish")],
             "bundle": [["bundle", "pack", "--config", config, "-o", self.scratch / "a-1.dpb"],
                        *(["bundle", *call, *more] for call in (["inspect", self.scratch / "a-1.dpb"],

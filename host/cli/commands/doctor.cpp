@@ -1,4 +1,6 @@
 // deputy doctor: checks the installation, the configuration and the machine, with advice.
+#include "cli/commands/doctor.hpp"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,8 +11,6 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/command.hpp"
-#include "cli/commands/health_checks.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/terminal/table.hpp"
 #include "cli/terminal/terminal.hpp"
@@ -45,19 +45,19 @@ void PrintChecks(const HealthChecks& checks, const Terminal& terminal) {
 }
 
 // Checks of the delegates need a configuration without errors, which are on stderr.
-void CheckConfigured(const DoctorOptions& options, HealthChecks& checks) {
+void CheckConfigured(const ContextOptions& options, HealthChecks& checks) {
   int exit_status = kDone;
-  const std::optional<Context> context = options.context.Read(exit_status);
+  const std::optional<Context> context = options.Read(exit_status);
   if (!context) {
     checks.push_back(
         {"configuration", Health::kFailed, "has errors, which are above", "correct them; the other checks need it"});
     return;
   }
-  const bool has_config = !options.context.configs.empty();
-  const std::string bundle = BundleInUse(has_config, options.context.bundle);
+  const bool has_config = !options.configs.empty();
+  const std::string bundle = BundleInUse(has_config, options.bundle);
   std::string files = bundle.empty() ? "" : "the bundle " + bundle;
   if (bundle.empty()) {
-    const Result<ConfigCheck> read = CheckConfig({options.context.configs, options.context.settings}, {true, ""});
+    const Result<ConfigCheck> read = CheckConfig({options.configs, options.settings}, {true, ""});
     if (read.ok()) files = Joined(read->files);
   }
   checks.push_back({"configuration", Health::kOk, files.empty() ? "the built-in defaults" : files, ""});
@@ -70,7 +70,7 @@ void CheckConfigured(const DoctorOptions& options, HealthChecks& checks) {
   if (const Result<std::vector<QuarantinedPlugin>> quarantined = context->ListQuarantine(); quarantined.ok())
     CheckQuarantine(*quarantined, checks);
   CheckRuntimes(*plugins, checks);
-  CheckEnvironment(*plugins, IgnoredVariable(has_config, options.context.bundle), checks);
+  CheckEnvironment(*plugins, IgnoredVariable(has_config, options.bundle), checks);
   CheckDelegates(*context, *plugins, checks);
   CheckCache(*context, checks);
 }
@@ -78,25 +78,16 @@ void CheckConfigured(const DoctorOptions& options, HealthChecks& checks) {
 int RunDoctor(const DoctorOptions& options) {
   // What the host logs is among the checks.
   SetLogSink([](LogLevel, std::string_view, std::string_view) {});
-  HealthChecks checks;
   const InstallationReport installation = DescribeInstallation();
-  CheckInstallation(installation, checks);
-  CheckMachine(installation, checks);
-  CheckConfigured(options, checks);
+  const HealthChecks checks = CheckAll(options.context);
   const auto count = [&](Health health) {
     return std::count_if(checks.begin(), checks.end(),
                          [&](const HealthCheck& check) { return check.health == health; });
   };
   if (options.json) {
-    Json rows = Json::array();
-    for (const HealthCheck& check : checks)
-      rows.push_back({{"subject", check.subject},
-                      {"state", NameOf(check.health)},
-                      {"detail", check.detail},
-                      {"advice", check.advice}});
     PrintJson({{"version", installation.version},
                {"plugin_abi", installation.plugin_abi},
-               {"checks", std::move(rows)},
+               {"checks", ToJson(checks)},
                {"warnings", count(Health::kWarning)},
                {"failed", count(Health::kFailed)}});
   } else {
@@ -108,6 +99,25 @@ int RunDoctor(const DoctorOptions& options) {
 }
 
 }  // namespace
+
+HealthChecks CheckAll(const ContextOptions& options) {
+  HealthChecks checks;
+  const InstallationReport installation = DescribeInstallation();
+  CheckInstallation(installation, checks);
+  CheckMachine(installation, checks);
+  CheckConfigured(options, checks);
+  return checks;
+}
+
+Json ToJson(const HealthChecks& checks) {
+  Json rows = Json::array();
+  for (const HealthCheck& check : checks)
+    rows.push_back({{"subject", check.subject},
+                    {"state", NameOf(check.health)},
+                    {"detail", check.detail},
+                    {"advice", check.advice}});
+  return rows;
+}
 
 Command MakeDoctorCommand(CLI::App& app) {
   auto options = std::make_shared<DoctorOptions>();

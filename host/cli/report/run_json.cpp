@@ -64,16 +64,19 @@ Json ToJson(const RunResult& result) {
                {"delegates", std::move(delegates)},
                {"expected", std::move(comparisons)}};
   Json incidents = Json::array();
-  for (const Incident& incident : result.incidents)
-    incidents.push_back({{"delegate", incident.delegate},
-                         {"partition", incident.partition},
-                         {"nodes", incident.nodes},
-                         {"failure", incident.failure},
-                         {"taken_over", incident.taken_over}});
+  for (const Incident& incident : result.incidents) incidents.push_back(ToJson(incident));
   json["incidents"] = std::move(incidents);
   json["degraded"] = result.degraded;
   if (!result.top.empty()) json["top"] = ToJson(result.top);
   return json;
+}
+
+Json ToJson(const Incident& incident) {
+  return {{"delegate", incident.delegate},
+          {"partition", incident.partition},
+          {"nodes", incident.nodes},
+          {"failure", incident.failure},
+          {"taken_over", incident.taken_over}};
 }
 
 }  // namespace deputy::cli

@@ -37,5 +37,6 @@ struct RunResult {
 };
 
 Json ToJson(const RunResult& result);
+Json ToJson(const Incident& incident);
 
 }  // namespace deputy::cli
