@@ -87,8 +87,10 @@ void FieldReader::RefuseUnknownKeys() {
     if (std::find(known_.begin(), known_.end(), entry.key) != known_.end()) continue;
     if (std::find(unavailable_.begin(), unavailable_.end(), entry.key) != unavailable_.end()) continue;
     if (problems_.full()) return;
-    problems_.Add(entry.key_at, fmt::format("unknown key {}{} (accepted here: {})", Quoted(entry.key),
-                                            DidYouMean(entry.key, known_), fmt::join(known_, ", ")));
+    problems_.Add(entry.key_at,
+                  fmt::format("unknown key {}{} (accepted here: {})", Quoted(entry.key), DidYouMean(entry.key, known_),
+                              fmt::join(known_, ", ")),
+                  ProblemCode::kUnknownKey);
   }
 }
 
@@ -216,7 +218,8 @@ void FieldReader::Instruction(std::string_view key) {
 void FieldReader::Unavailable(std::string_view key) {
   unavailable_.push_back(key);
   if (const YamlEntry* entry = map_->Find(key))
-    problems_.Add(entry->key_at, fmt::format("{} is not available in this version", Quoted(key)));
+    problems_.Add(entry->key_at, fmt::format("{} is not available in this version", Quoted(key)),
+                  ProblemCode::kUnavailable);
 }
 
 bool FieldReader::CheckKey(std::string_view map, const YamlEntry& entry, TextKind kind) {

@@ -117,7 +117,8 @@ std::vector<fs::path> ConfigLoader::DropInsOf(const DropInFolder& place) {
     if (name[0] == '.') continue;
     if (EndsWith(name, ".yaml")) found.push_back(path);
     if (EndsWith(name, ".yml"))
-      early_warnings_.push_back({{path.string(), 0, 0}, "is not read: its name does not end in .yaml"});
+      early_warnings_.push_back(
+          {{path.string(), 0, 0}, "is not read: its name does not end in .yaml", ProblemCode::kFile});
   }
   if (error) return refuse("cannot list: " + error.message());
   return found;
@@ -160,7 +161,7 @@ void ConfigLoader::AddYaml(std::string source, std::string_view text, const fs::
 
 void ConfigLoader::AddUnreadable(std::string source, std::string message) {
   Layer layer;
-  layer.problems.Add({source, 0, 0}, std::move(message));
+  layer.problems.Add({source, 0, 0}, std::move(message), ProblemCode::kFile);
   layer.source = std::move(source);
   layers_.push_back(std::move(layer));
 }
@@ -230,10 +231,12 @@ void ConfigLoader::NotePlaces(const YamlNode& layer, const std::vector<std::stri
     if (std::find(before.begin(), before.end(), name->value.text) != before.end()) continue;
     const auto place = std::find(after.begin(), after.end(), name->value.text);
     if (place == after.end() || place == after.begin()) continue;
-    notes_.push_back({name->value.at, fmt::format("{} has no 'before', and so is number {} of {} delegates, after {}: "
-                                                  "'before: {}' places it first",
-                                                  Quoted(name->value.text), place - after.begin() + 1, after.size(),
-                                                  Quoted(*(place - 1)), after.front())});
+    notes_.push_back({name->value.at,
+                      fmt::format("{} has no 'before', and so is number {} of {} delegates, after {}: "
+                                  "'before: {}' places it first",
+                                  Quoted(name->value.text), place - after.begin() + 1, after.size(),
+                                  Quoted(*(place - 1)), after.front()),
+                      ProblemCode::kOrder});
   }
 }
 

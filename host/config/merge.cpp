@@ -38,7 +38,8 @@ void Flatten(YamlEntry&& entry, const std::string& prefix, std::unordered_map<st
   const auto [first, is_new] = seen.emplace(name, entry.key_at);
   if (!is_new) {
     problems.Add(entry.key_at,
-                 fmt::format("option {} is set twice, first at {}", Quoted(name), first->second.ToString()));
+                 fmt::format("option {} is set twice, first at {}", Quoted(name), first->second.ToString()),
+                 ProblemCode::kDuplicate);
     return;
   }
   flat.push_back({std::move(name), std::move(entry.key_at), std::move(entry.value)});
@@ -115,7 +116,8 @@ class DelegateMerger {
       return true;
     }
     if (new_delegates_ == NewDelegates::kWithPluginOnly && delegate.Find("delegate") == nullptr) {
-      problems_.Add(delegate.at, fmt::format("no delegate is called {}{}", Quoted(name), Meant(name)));
+      problems_.Add(delegate.at, fmt::format("no delegate is called {}{}", Quoted(name), Meant(name)),
+                    ProblemCode::kUnknownDelegate);
       return false;
     }
     index_.emplace(name, list_.items.size());
@@ -150,8 +152,10 @@ class DelegateMerger {
         const Move& move = moves[path[i]];
         states[path[i]] = State::kDone;
         if (circle) {
-          problems_.Add(move.before.at, fmt::format("'before' forms a cycle: {} before {}", Quoted(move.name),
-                                                    Quoted(move.before.text)));
+          problems_.Add(
+              move.before.at,
+              fmt::format("'before' forms a cycle: {} before {}", Quoted(move.name), Quoted(move.before.text)),
+              ProblemCode::kOrder);
         } else {
           Apply(move);
         }
@@ -166,10 +170,12 @@ class DelegateMerger {
     }
     const auto target = index_.find(move.before.text);
     if (target == index_.end()) {
-      problems_.Add(move.before.at, fmt::format("'before' must name a delegate of this layer or of one below, not {}{}",
-                                                Quoted(move.before.text), Meant(move.before.text)));
+      problems_.Add(move.before.at,
+                    fmt::format("'before' must name a delegate of this layer or of one below, not {}{}",
+                                Quoted(move.before.text), Meant(move.before.text)),
+                    ProblemCode::kUnknownDelegate);
     } else if (move.before.text == move.name) {
-      problems_.Add(move.before.at, "a delegate cannot be before itself");
+      problems_.Add(move.before.at, "a delegate cannot be before itself", ProblemCode::kOrder);
     } else {
       MoveTo(move.name, target->second);
     }

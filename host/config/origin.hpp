@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,9 +25,33 @@ struct Origin {
 // 'text', printable, cut after 60 bytes with "...".
 std::string Quoted(std::string_view text);
 
+// Stable, for programs: NameOf has their words, and host/docs/troubleshooting.md a row for each.
+enum class ProblemCode : uint8_t {
+  kSyntax,
+  kFile,
+  kVersion,
+  kUnknownKey,
+  kMissingKey,
+  kUnavailable,
+  kDuplicate,
+  kValue,
+  kNoDelegates,
+  kOrder,
+  kUnknownDelegate,
+  kPlugin,
+  kAbsent,
+  kOption,
+  kUnknownOperator,
+  kNoMatch,
+  kNoEffect,
+  kLoad,
+};
+std::string_view NameOf(ProblemCode code);
+
 struct Problem {
   Origin at;
   std::string message;
+  ProblemCode code = ProblemCode::kValue;
 
   std::string ToString() const { return at.ToString() + ": " + message; }
 };
@@ -36,11 +61,11 @@ class Problems {
  public:
   static constexpr size_t kMost = 100;
 
-  void Add(Origin at, std::string message) {
+  void Add(Origin at, std::string message, ProblemCode code = ProblemCode::kValue) {
     if (full()) {
       ++dropped_;
     } else {
-      list_.push_back({std::move(at), std::move(message)});
+      list_.push_back({std::move(at), std::move(message), code});
     }
   }
   bool empty() const { return list_.empty(); }

@@ -170,7 +170,8 @@ class TreeBuilder : public YAML::EventHandler {
 
   void SetKey(Frame& frame, YamlNode key) {
     const std::string reason = WhyNoKey(key, frame);
-    if (!reason.empty()) problems_.Add(key.at, reason);
+    if (!reason.empty())
+      problems_.Add(key.at, reason, frame.lines.count(key.text) != 0 ? ProblemCode::kDuplicate : ProblemCode::kSyntax);
     frame.has_key = true;
     frame.drop_value = !reason.empty() || key.kind != YamlNode::Kind::kScalar;
     frame.key_at = key.at;
@@ -263,21 +264,15 @@ void ReportSyntax(const YAML::Exception& error, std::string_view text, const Tre
   problems.Add(index.At(builder.Offset(error.mark)), Reworded(error.msg));
 }
 
-}  // namespace
-
-std::optional<YamlNode> ReadYaml(std::string_view text, const std::string& source, bool lines, Problems& problems) {
+std::optional<YamlNode> Read(std::string_view text, const std::string& source, bool lines, Problems& problems) {
   const LineIndex index(text, source, lines);
   if (text.size() > kMostConfigBytes) {
     problems.Add(index.At(0),
                  fmt::format("the configuration has {} bytes, the maximum is {}", text.size(), kMostConfigBytes));
     return std::nullopt;
   }
-  Problems unreadable;
-  CheckText(text, index, unreadable);
-  if (!unreadable.empty()) {
-    for (const Problem& problem : unreadable.list()) problems.Add(problem.at, problem.message);
-    return std::nullopt;
-  }
+  CheckText(text, index, problems);
+  if (!problems.empty()) return std::nullopt;
 
   TreeBuilder builder(text, index, problems);
   try {
@@ -297,6 +292,17 @@ std::optional<YamlNode> ReadYaml(std::string_view text, const std::string& sourc
     problems.Add(index.At(0), "the configuration is empty; it needs at least 'version: 1'");
     return std::nullopt;
   }
+  return root;
+}
+
+}  // namespace
+
+std::optional<YamlNode> ReadYaml(std::string_view text, const std::string& source, bool lines, Problems& problems) {
+  Problems found;
+  std::optional<YamlNode> root = Read(text, source, lines, found);
+  for (const Problem& problem : found.list())
+    problems.Add(problem.at, problem.message,
+                 problem.code == ProblemCode::kDuplicate ? problem.code : ProblemCode::kSyntax);
   return root;
 }
 

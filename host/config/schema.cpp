@@ -23,7 +23,7 @@ void CheckDelegates(const YamlNode& root, Problems& problems) {
     if (delegate.kind != YamlNode::Kind::kMap) continue;
     const YamlEntry* name = delegate.Find("name");
     if (name == nullptr) {
-      problems.Add(delegate.at, "key 'name' is missing; a delegate is addressed by its name");
+      problems.Add(delegate.at, "key 'name' is missing; a delegate is addressed by its name", ProblemCode::kMissingKey);
       continue;
     }
     if (name->value.kind != YamlNode::Kind::kScalar) continue;
@@ -35,8 +35,10 @@ void CheckDelegates(const YamlNode& root, Problems& problems) {
     }
     const auto [first, is_new] = seen.emplace(name->value.text, name->value.at);
     if (!is_new)
-      problems.Add(name->value.at, fmt::format("delegate {} is listed twice, first at {}", Quoted(name->value.text),
-                                               first->second.ToString()));
+      problems.Add(
+          name->value.at,
+          fmt::format("delegate {} is listed twice, first at {}", Quoted(name->value.text), first->second.ToString()),
+          ProblemCode::kDuplicate);
   }
 }
 
@@ -51,7 +53,7 @@ void CheckPlacementRules(const YamlNode& root, Problems& problems) {
   for (const YamlNode& rule : rules->value.items) {
     if (rule.kind != YamlNode::Kind::kMap) continue;
     if (!says(rule, "nodes") && !says(rule, "ops") && !says(rule, "domains") && rule.Find("regions") == nullptr)
-      problems.Add(rule.at, "a rule needs at least one of nodes, ops, domains");
+      problems.Add(rule.at, "a rule needs at least one of nodes, ops, domains", ProblemCode::kMissingKey);
     if (says(rule, "to") == says(rule, "avoid")) problems.Add(rule.at, "a rule needs exactly one of 'to' and 'avoid'");
   }
 }
@@ -63,8 +65,10 @@ bool IsOurVersion(const YamlNode& root, Problems& problems) {
   if (version == nullptr || version->value.kind != YamlNode::Kind::kScalar || version->value.quoted) return true;
   const Result<int64_t> number = ParseInteger(version->value.text);
   if (!number.ok() || *number == kConfigVersion) return true;
-  problems.Add(version->value.at, fmt::format("this Deputy reads version {} of the configuration, not {}",
-                                              kConfigVersion, Quoted(version->value.text)));
+  problems.Add(version->value.at,
+               fmt::format("this Deputy reads version {} of the configuration, not {}", kConfigVersion,
+                           Quoted(version->value.text)),
+               ProblemCode::kVersion);
   return false;
 }
 
@@ -76,7 +80,7 @@ Config ReadConfig(const YamlNode& root, LayerKind kind, const BaseFolders& bases
     return config;
   }
   if (kind == LayerKind::kFile && root.Find("version") == nullptr)
-    problems.Add(root.at, "key 'version' is missing; write 'version: 1'");
+    problems.Add(root.at, "key 'version' is missing; write 'version: 1'", ProblemCode::kMissingKey);
   FieldReader reader(root, bases, problems);
   VisitConfig(reader, config);
   reader.RefuseUnknownKeys();
@@ -95,8 +99,10 @@ std::vector<Problem> UnknownReferences(const Config& config, const std::vector<s
   std::vector<Problem> unknown;
   const auto check = [&](const std::string& name, const Origin& at) {
     if (name.empty() || std::find(names.begin(), names.end(), name) != names.end()) return;
-    unknown.push_back({at, fmt::format("no delegate is called {}{} (known: {})", Quoted(name), DidYouMean(name, names),
-                                       Printable(fmt::format("{}", fmt::join(names, ", ")), SIZE_MAX))});
+    unknown.push_back({at,
+                       fmt::format("no delegate is called {}{} (known: {})", Quoted(name), DidYouMean(name, names),
+                                   Printable(fmt::format("{}", fmt::join(names, ", ")), SIZE_MAX)),
+                       ProblemCode::kUnknownDelegate});
   };
   for (const PlacementRule& rule : config.placement.rules) {
     check(*rule.to, rule.to.origin);
@@ -104,7 +110,8 @@ std::vector<Problem> UnknownReferences(const Config& config, const std::vector<s
   }
   for (const Named<LogLevel>& level : config.log.delegates) check(level.name, level.origin());
   if (!config.plugins.trust_keys.empty() && *config.plugins.trust != Trust::kListed)
-    unknown.push_back({config.plugins.trust_keys.origin, "'trust_keys' has no effect without 'trust: listed'"});
+    unknown.push_back({config.plugins.trust_keys.origin, "'trust_keys' has no effect without 'trust: listed'",
+                       ProblemCode::kNoEffect});
   return unknown;
 }
 

@@ -118,7 +118,7 @@ std::optional<YamlNode> MakeSetting(std::string_view path, std::string_view valu
   CheckText(path, LineIndex(path, source, /*lines=*/false), unreadable);
   CheckText(value, LineIndex(value, source, /*lines=*/false), unreadable);
   if (!unreadable.empty()) {
-    problems.Add(at, unreadable.list().front().message);
+    problems.Add(at, unreadable.list().front().message, ProblemCode::kSyntax);
     return std::nullopt;
   }
   std::optional<YamlNode> node = ParseValue(value, at, problems);

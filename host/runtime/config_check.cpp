@@ -64,8 +64,8 @@ class ConfigChecker {
       return other.message == problem.message && other.place == problem.at.ToString();
     };
     if (std::any_of(check_.problems.begin(), check_.problems.end(), same)) return;
-    check_.problems.push_back(
-        {error, problem.at.source, problem.at.line, problem.at.column, problem.message, problem.at.ToString()});
+    check_.problems.push_back({error, problem.at.source, problem.at.line, problem.at.column, problem.message,
+                               problem.at.ToString(), std::string(NameOf(problem.code))});
   }
 
   // Rules and log levels that name no delegate. Without plugins, `plugins: {auto: last}` may find any name.
@@ -91,7 +91,7 @@ class ConfigChecker {
     for (const PluginEntry* refused : all)
       if (all.size() <= kMostRefused || IsAnyOf(options.paths, refused->path)) AddRefused(*refused, options.paths);
     if (all.size() > kMostRefused)
-      Add({PlaceOf(config_.plugins.paths.origin, *all.front()), RefusalSummary(all)}, false);
+      Add({PlaceOf(config_.plugins.paths.origin, *all.front()), RefusalSummary(all), ProblemCode::kPlugin}, false);
     for (const Entry& entry : entries) {
       const EntryCheck found = CheckEntry(registry_, entry, NamesOf(config_));
       for (const Problem& mistake : found.mistakes) Add(mistake, true);
@@ -99,7 +99,7 @@ class ConfigChecker {
       if (!found.unusable.ok()) {
         const bool of_id = found.unusable.where() == entry.delegate_origin.ToString();
         const Origin& at = of_id ? entry.delegate_origin : entry.origin;
-        Add({at, Without(WithRequired(found.unusable, entry), at)}, entry.required);
+        Add({at, Without(WithRequired(found.unusable, entry), at), ProblemCode::kAbsent}, entry.required);
       }
       for (const CapabilityRow& row : found.description.capabilities) {
         operators_.insert(row.op_type);
@@ -168,7 +168,7 @@ class ConfigChecker {
         place = rule.to.origin;
     if (place.source == Origin().source)
       place = {check_.files.empty() ? std::string("the configuration") : check_.files.back(), 0, 0};
-    Add({place, text}, true);
+    Add({place, text, ProblemCode::kLoad}, true);
     return {};
   }
 
@@ -182,7 +182,9 @@ class ConfigChecker {
         if (known.contains(*word)) continue;
         const std::string meant = DidYouMean(*word, all);
         if (with_plugins || !meant.empty())
-          Add({word.origin, fmt::format("no {} is called {}{}", kind, Quoted(*word), meant)}, false);
+          Add({word.origin, fmt::format("no {} is called {}{}", kind, Quoted(*word), meant),
+               ProblemCode::kUnknownOperator},
+              false);
       }
     };
     for (const DelegateConfig& delegate : config_.delegates) {
@@ -211,12 +213,12 @@ class ConfigChecker {
   void AddRefused(const PluginEntry& refused, const std::vector<std::filesystem::path>& folders) {
     const std::string text = fmt::format("not used ({}): {}", NameOf(refused.reason), refused.text);
     const auto folder = std::find(folders.begin(), folders.end(), refused.path);
-    if (folder == folders.end()) return Add({{refused.path.string(), 0, 0}, text}, false);
+    if (folder == folders.end()) return Add({{refused.path.string(), 0, 0}, text, ProblemCode::kPlugin}, false);
     Origin origin;
     for (const Setting<std::string>& path : config_.plugins.paths)
       if (origin.source == Origin().source && std::filesystem::path(*path) == *folder) origin = path.origin;
     if (origin.source != Origin().source)
-      Add({origin, fmt::format("{}: {}", Quoted(refused.path.string()), text)}, false);
+      Add({origin, fmt::format("{}: {}", Quoted(refused.path.string()), text), ProblemCode::kPlugin}, false);
   }
 
   static std::string Without(const Status& status, const Origin& origin) {
@@ -246,7 +248,7 @@ Result<ConfigCheck> CheckConfig(const ConfigSources& sources, const ConfigCheckO
   for (const host::Problem& warning : loader.warnings()) checker.Add(warning, false);
   for (const host::Problem& note : loader.notes()) checker.Add(note, false);
   if (const std::string none = read.ok() ? host::NamesNoDelegates(*read, loader.files()) : ""; !none.empty())
-    checker.Add({{check.files.back(), 0, 0}, none}, false);
+    checker.Add({{check.files.back(), 0, 0}, none, host::ProblemCode::kNoDelegates}, false);
   if (!options.offline) checker.Plugins();
   if (loader.all_readable()) checker.References(!options.offline);
   if (!options.model.empty()) DEPUTY_RETURN_IF_ERROR(checker.CheckModel(options.model));

@@ -215,8 +215,9 @@ std::vector<Problem> DisabledNames(const Config& config, const PluginRegistry& r
     const std::string meant = DidYouMean(*delegate.name, others);
     if (misspelled && meant.empty()) continue;
     problems.push_back(
-        {delegate.name.origin, fmt::format("{} disables nothing: no lower layer has an entry of this name{}",
-                                           Quoted(*delegate.name), meant)});
+        {delegate.name.origin,
+         fmt::format("{} disables nothing: no lower layer has an entry of this name{}", Quoted(*delegate.name), meant),
+         ProblemCode::kNoEffect});
   }
   return problems;
 }
@@ -250,12 +251,14 @@ EntryCheck CheckEntry(PluginRegistry& registry, const Entry& entry, const std::v
     for (size_t i = 0; i < entry.options.size(); ++i)
       if (entry.options[i].first == problem.option)
         origin = problem.unknown ? entry.option_name_origins[i] : entry.option_origins[i];
-    check.mistakes.push_back({origin, fmt::format("delegate '{}': {}", entry.name, problem.message)});
+    check.mistakes.push_back(
+        {origin, fmt::format("delegate '{}': {}", entry.name, problem.message), ProblemCode::kOption});
   }
   if (entry.isolation == Isolation::kInProcess)
     for (const Origin& key : {entry.limit, entry.spin_origin})
       if (IsSet(key))
-        check.mistakes.push_back({key, fmt::format("delegate '{}': has no effect with isolation: none", entry.name)});
+        check.mistakes.push_back({key, fmt::format("delegate '{}': has no effect with isolation: none", entry.name),
+                                  ProblemCode::kNoEffect});
   if (!check.description.available) {
     check.unusable = AsPluginError(Error(StatusCode::kPlugin, "{}", check.description.unavailable), entry);
     return check;
@@ -270,7 +273,7 @@ EntryCheck CheckEntry(PluginRegistry& registry, const Entry& entry, const std::v
   }
   const DeviceEntry* device = nullptr;
   std::string message = FindDevice(entry, check.description, device);
-  if (!message.empty()) check.mistakes.push_back({entry.device_origin, std::move(message)});
+  if (!message.empty()) check.mistakes.push_back({entry.device_origin, std::move(message), ProblemCode::kOption});
   if (device != nullptr) {
     check.device = device->id;
     check.driver = device->driver;

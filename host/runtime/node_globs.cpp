@@ -52,7 +52,7 @@ std::vector<Problem> UnmatchedGlobs(const std::vector<Setting<std::string>>& glo
   std::vector<Problem> problems;
   for (const Setting<std::string>& glob : globs)
     if (std::none_of(placed.begin(), placed.end(), [&](const std::string& name) { return MatchesGlob(*glob, name); }))
-      problems.push_back({glob.origin, MatchesNoNode(*glob, model, placed, imported)});
+      problems.push_back({glob.origin, MatchesNoNode(*glob, model, placed, imported), ProblemCode::kNoMatch});
   return problems;
 }
 

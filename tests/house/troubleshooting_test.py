@@ -22,6 +22,8 @@ WITHOUT_ROW = {"supported"}
 LISTS = {
     "Exit status": ("host/cli/exit_code.hpp", "enum ExitCode", r"(?m)^\s+k\w+ = (\d+)"),
     "Status codes": ("host/include/deputy/status.hpp", "enum class StatusCode", r"(?m)^\s+(k\w+) = \d+"),
+    "Problems of a configuration": ("host/config/origin.cpp", "NameOf(ProblemCode",
+                                    r'case ProblemCode::\w+: return "([^"]+)"'),
     "Plugins that are rejected": ("host/plugin/discovery/rejection.cpp", "NameOf(RejectReason",
                                   r'case RejectReason::\w+: return "([^"]+)"'),
     "Nodes that a delegate does not get": ("host/delegate/reason.cpp", "NameOf(Reason",

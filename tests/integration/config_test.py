@@ -137,7 +137,7 @@ class Check(Config):
     def test_TheSameAsJson(self):
         found = self.problems(self.file("npu.yaml", EIGHT_MISTAKES))
         self.assertEqual([(p["line"], p["column"], p["severity"]) for p in found], [e[:3] for e in EXPECTED])
-        self.assertEqual(set(found[0]), {"severity", "file", "line", "column", "message"})
+        self.assertEqual(set(found[0]), {"severity", "code", "file", "line", "column", "message"})
 
     def test_OfflineRunsNoPlugin(self):
         shutil.copy(Path(ARGS.fixtures) / "leaves_a_mark.so", self.scratch)

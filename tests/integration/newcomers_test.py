@@ -29,7 +29,7 @@ class Newcomers(ScratchCase):
                "XDG_CONFIG_HOME": str(self.scratch / "user"), "DEPUTY_SYSTEM_CONFIG": "", "DEPUTY_CONFIG": ""}  # fmt: skip
         done = subprocess.run([ARGS.deputy, *map(str, arguments)], capture_output=True, text=True, timeout=300,
                               cwd=self.scratch, env={**os.environ, **own, **environment})  # fmt: skip
-        self.assertEqual(done.returncode, status, f"{arguments}\n{done.stdout}{done.stderr}")
+        self.assertIn(done.returncode, range(6) if status is None else [status], f"{arguments}\n{done.stdout}{done.stderr}")
         return done
 
     def config(self, text):
@@ -326,6 +326,65 @@ class Newcomers(ScratchCase):
             done = self.deputy("partition", path, "--config", config, "--pin", self.scratch / "p.yaml", status=2)
             self.assertIn(why, done.stderr)
             self.assertFalse((self.scratch / "p.yaml").exists())
+
+    def problems(self, text, *more, version="version: 1\n"):
+        path = self.scratch / "p.yaml"
+        path.write_text(version + text)
+        done = self.deputy("config", "check", path, "--json", *more, status=None)
+        (configuration,) = json.loads(done.stdout)["configurations"]
+        return [(problem["severity"], problem["code"]) for problem in configuration["problems"]]
+
+    def test_EachProblemOfAConfigurationHasAStableCode(self):
+        npu, model = "delegates: [{name: npu0, delegate: sim_npu%s}]\n", self.model("Relu", "Cos")
+        cases = [
+            (("error", "syntax"), "cpu: {threads: 1\n", []),
+            (("error", "syntax"), npu % ", options: &a {}", []),
+            (("error", "duplicate"), "cpu: {threads: 1, threads: 2}\n", []),
+            (("error", "duplicate"), "delegates: [{name: a}, {name: a}]\n", []),
+            (("error", "unknown-key"), "cpu: {thread: 1}\n", []),
+            (("error", "unavailable"), npu % ", shapes: {x: [[1]]}", []),
+            (("error", "missing-key"), "placement: {rules: [{to: cpu}]}\n", []),
+            (("error", "value"), "cpu: {threads: many}\n", []),
+            (("error", "value"), "limits: {timeout: 25h}\n", []),
+            (("warning", "no-delegates"), "cpu: {threads: 1}\n", []),
+            (("error", "order"), npu % ", before: npu0", []),
+            (("error", "unknown-delegate"), npu % "" + "placement: {rules: [{ops: Relu, to: npu1}]}\n", []),
+            (("warning", "plugin"), "plugins: {paths: [./nowhere]}\n" + npu % "", []),
+            (("warning", "absent"), "delegates: [{name: a, delegate: nowhere}]\n", []),
+            (("error", "absent"), "delegates: [{name: a, delegate: nowhere, required: true}]\n", []),
+            (("error", "option"), npu % ", options: {frequncy: low}", []),
+            (("error", "option"), npu % ", device: 7", []),
+            (("warning", "unknown-operator"), npu % ", rules: {deny_ops: Relo}", []),
+            (("warning", "no-match"), npu % ", rules: {nodes: nowhere}", ["--model", model]),
+            (("warning", "no-effect"), "delegates: [{name: nowhere, enabled: false}]\n", []),
+            (("error", "load"), npu % "" + "placement: {rules: [{ops: Cos, to: npu0}]}\n", ["--model", model]),
+        ]  # fmt: skip
+        for expected, text, more in cases:
+            with self.subTest(text):
+                self.assertIn(expected, self.problems(text, *more))
+        self.assertEqual(self.problems("", version="version: 7\n"), [("error", "version")])
+        self.assertEqual(self.problems("cpu: {}\n", version=""), [("error", "missing-key")])
+        missing = self.deputy("config", "check", self.scratch / "nowhere.yaml", "--json", status=2)
+        self.assertIn('"code": "file"', missing.stdout)
+
+    def test_ProblemsAreWrittenAsSarif(self):
+        config = self.scratch / "a b.yaml"
+        config.write_text("version: 1\ndelegates:\n  - {name: npu0, delegate: sim_npu, options: {frequncy: low}}\n"
+                          "  - {name: absent_npu}\n")  # fmt: skip
+        log = json.loads(self.deputy("config", "check", "a b.yaml", "--sarif", "--set", "cpu.threads=0", status=2).stdout)
+        (run,) = log["runs"]
+        self.assertEqual((log["version"], run["columnKind"]), ("2.1.0", "unicodeCodePoints"))
+        found = {result["ruleId"]: result for result in run["results"]}
+        self.assertEqual(set(found), {rule["id"] for rule in run["tool"]["driver"]["rules"]})
+        self.assertEqual(set(found), {"value", "option", "absent"})
+        self.assertEqual((found["option"]["level"], found["absent"]["level"]), ("error", "warning"))
+        (place,) = found["option"]["locations"]
+        self.assertEqual(place["physicalLocation"], {"artifactLocation": {"uri": "a%20b.yaml"},
+                                                     "region": {"startLine": 3, "startColumn": 47}})  # fmt: skip
+        (place,) = found["value"]["locations"]
+        self.assertEqual(place["logicalLocations"], [{"fullyQualifiedName": "--set cpu.threads"}])
+        self.assertIn("did you mean 'frequency'?", found["option"]["message"]["text"])
+        self.deputy("config", "check", "a b.yaml", "--sarif", "--json", status=2)
 
 
 if __name__ == "__main__":

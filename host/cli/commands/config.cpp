@@ -37,7 +37,7 @@ struct ConfigOptions {
   ContextOptions context;
   std::vector<std::string> files;
   std::string model, key, file = "deputy.yaml", from = "default";
-  bool offline = false, strict = false, probe = false, json = false;
+  bool offline = false, strict = false, probe = false, json = false, sarif = false;
 };
 
 size_t CountErrors(const ConfigCheck& check) {
@@ -76,6 +76,7 @@ int Check(const ConfigOptions& options) {
         fmt::format("config check reads no bundle: 'deputy bundle verify {0}' checks '{0}'", Printable(bundle)));
   size_t errors = 0, warnings = 0;
   Json checks = Json::array();
+  std::vector<ConfigProblem> problems;
   std::vector<std::string> files = options.files;
   if (files.empty()) files.emplace_back();
   for (const std::string& file : files) {
@@ -88,13 +89,16 @@ int Check(const ConfigOptions& options) {
     const std::string name = !file.empty()           ? file
                              : !check->files.empty() ? Joined(check->files)
                                                      : "the built-in defaults";
-    if (options.json) {
+    if (options.sarif) {
+      problems.insert(problems.end(), check->problems.begin(), check->problems.end());
+    } else if (options.json) {
       checks.push_back(JsonOf(name, *check));
     } else {
       PrintCheck(name, *check);
     }
   }
   if (options.json) PrintJson({{"configurations", std::move(checks)}, {"errors", errors}, {"warnings", warnings}});
+  if (options.sarif) PrintJson(SarifOf(problems));
   if (errors > 0) return kUsage;
   return options.strict && warnings > 0 ? kNo : kDone;
 }
@@ -202,6 +206,8 @@ Command MakeConfigCommand(CLI::App& app) {
   check->add_flag("--offline", options->offline, "Check the files only, without running plugins");
   check->add_flag("--strict", options->strict, "Exit status 1 if there are warnings");
   AddJson(*check, options->json);
+  check->add_flag("--sarif", options->sarif, "Print SARIF 2.1.0, for services that show it beside the lines")
+      ->excludes(check->get_option("--json"));
   SetExample(*check, "deputy config check npu.yaml --model model.onnx");
   CLI::App* show = syntax->add_subcommand("show", "Print the effective configuration with the origin of every value");
   options->context.AddTo(*show);

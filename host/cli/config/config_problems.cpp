@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <set>
 #include <string>
 #include <string_view>
+
+#include "deputy/version.hpp"
 
 namespace deputy::cli {
 namespace {
@@ -72,6 +75,17 @@ Shown Excerpt(const std::string& file, int number, int column, const Terminal& t
   return text;
 }
 
+// A relative path as a relative reference, so that it is found in another checkout.
+std::string UriOf(const std::string& file) {
+  std::string uri = file.empty() || file.front() != '/' ? "" : "file://";
+  for (const char c : file) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("/._-~").find(c) != std::string_view::npos;
+    uri += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return uri;
+}
+
 }  // namespace
 
 Shown ExcerptOf(std::string_view message, const Terminal& terminal) {
@@ -107,11 +121,34 @@ Shown ProblemText(const ConfigProblem& problem, const Terminal& terminal) {
 }
 
 Json ToJson(const ConfigProblem& problem) {
-  Json json = {{"severity", problem.error ? "error" : "warning"}, {"file", problem.file}};
+  Json json = {{"severity", problem.error ? "error" : "warning"}, {"code", problem.code}, {"file", problem.file}};
   json["line"] = problem.line > 0 ? Json(problem.line) : Json();
   json["column"] = problem.line > 0 ? Json(problem.column) : Json();
   json["message"] = problem.message;
   return json;
+}
+
+Json SarifOf(const std::vector<ConfigProblem>& problems) {
+  Json results = Json::array(), rules = Json::array();
+  std::set<std::string> known;
+  for (const ConfigProblem& problem : problems) {
+    if (known.insert(problem.code).second) rules.push_back({{"id", problem.code}});
+    Json location = {{"logicalLocations", {{{"fullyQualifiedName", problem.place}}}}};
+    if (problem.line > 0)
+      location = {{"physicalLocation",
+                   {{"artifactLocation", {{"uri", UriOf(problem.file)}}},
+                    {"region", {{"startLine", problem.line}, {"startColumn", problem.column}}}}}};
+    results.push_back({{"ruleId", problem.code},
+                       {"level", problem.error ? "error" : "warning"},
+                       {"message", {{"text", problem.message}}},
+                       {"locations", Json::array({std::move(location)})}});
+  }
+  Json driver = {{"name", "deputy config check"}, {"version", DEPUTY_VERSION}, {"rules", std::move(rules)}};
+  return {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+          {"version", "2.1.0"},
+          {"runs", Json::array({{{"tool", {{"driver", std::move(driver)}}},
+                                 {"columnKind", "unicodeCodePoints"},
+                                 {"results", std::move(results)}}})}};
 }
 
 }  // namespace deputy::cli

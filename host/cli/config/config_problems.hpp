@@ -15,5 +15,7 @@ Shown ProblemText(const ConfigProblem& problem, const Terminal& terminal);
 // The same line for a message that begins with its place, "file:line:column: "; empty for any other.
 Shown ExcerptOf(std::string_view message, const Terminal& terminal);
 Json ToJson(const ConfigProblem& problem);
+// A log of SARIF 2.1.0, which services for code review show beside the lines.
+Json SarifOf(const std::vector<ConfigProblem>& problems);
 
 }  // namespace deputy::cli

@@ -28,6 +28,8 @@ struct ConfigProblem {
   int line = 0, column = 0;  // from 1; 0: the source has no lines
   std::string message;
   std::string place;  // "file:line:column", or the source
+  // Stable, for programs: "unknown-key", "value", "absent"; host/docs/troubleshooting.md lists them.
+  std::string code;
 };
 
 // The extent of CheckConfig.
