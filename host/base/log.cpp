@@ -2,8 +2,14 @@
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <condition_variable>
+#include <cstdlib>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +20,8 @@
 namespace deputy::host {
 namespace {
 
+constexpr size_t kLongestLine = 16 * 1024;
+
 struct HeldSink {
   LogSink sink;
   uint64_t calls = 0;              // in progress
@@ -23,10 +31,20 @@ struct HeldSink {
 // The sinks that this thread is inside of.
 thread_local uint32_t sink_depth = 0;
 
+// systemd names the device and the inode of the stream that it has connected. [any-thread]
+bool IsJournal(int descriptor) {
+  const char* const stream = std::getenv("JOURNAL_STREAM");
+  struct stat status {};
+  return stream != nullptr && fstat(descriptor, &status) == 0 &&
+         fmt::format("{}:{}", status.st_dev, status.st_ino) == stream;
+}
+
 // One object for the process, made on first use and never destroyed: threads of plugins may log until exit.
 struct LogState {
   std::mutex mutex;
   LogLevel level = LogLevel::kInfo;
+  std::atomic<LogFormat> format{LogFormat::kAuto};
+  const bool is_journal = IsJournal(STDERR_FILENO);
   std::map<std::string, LogLevel, std::less<>> source_levels;
   std::unique_ptr<HeldSink> sink;  // null: stderr
   std::condition_variable sink_left;
@@ -44,15 +62,41 @@ LogState& State() {
   return *state;
 }
 
-const char* Prefix(LogLevel level) {
+// The name of a level in JSON and in front of a text, and its priority in the journal.
+struct LevelWords {
+  const char *name, *prefix, *priority;
+};
+
+LevelWords WordsOf(LogLevel level) {
   switch (level) {
-    case LogLevel::kDebug: return "debug: ";
-    case LogLevel::kWarning: return "warning: ";
-    case LogLevel::kError: return "error: ";
+    case LogLevel::kDebug: return {"debug", "debug: ", "<7>"};
+    case LogLevel::kWarning: return {"warning", "warning: ", "<4>"};
+    case LogLevel::kError: return {"error", "error: ", "<3>"};
     case LogLevel::kInfo:
-    case LogLevel::kOff: return "";
+    case LogLevel::kOff: break;
   }
-  return "";
+  return {"info", "", "<6>"};
+}
+
+// In UTC, with milliseconds.
+std::string TimeText() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  std::tm utc{};
+  gmtime_r(&now.tv_sec, &utc);
+  std::array<char, 24> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &utc);
+  return fmt::format("{}.{:03}Z", text.data(), now.tv_nsec / 1000000);
+}
+
+// Of printable text.
+std::string InJson(std::string_view text) {
+  std::string quoted;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted;
 }
 
 // One call of a sink, outside the lock, which is held before and after. Moves the sink to `finished` if nothing else
@@ -119,10 +163,22 @@ bool LogEnabled(LogLevel level, std::string_view source) {
   return level >= (found == State().source_levels.end() ? State().level : found->second);
 }
 
+void SetLogFormat(LogFormat format) { State().format = format; }
+
+std::string LogText(LogLevel level, std::string_view source, std::string_view message) {
+  const LevelWords words = WordsOf(level);
+  const std::string line = Printable(message, kLongestLine), from = Printable(source);
+  const LogFormat format = State().format;
+  if (format == LogFormat::kJson)
+    return fmt::format(R"({{"time": "{}", "level": "{}", "source": "{}", "message": "{}"}})", TimeText(), words.name,
+                       InJson(from), InJson(line));
+  return fmt::format("{}{}{}{}{}", format == LogFormat::kAuto && State().is_journal ? words.priority : "", words.prefix,
+                     source == "host" ? "" : from, source == "host" ? "" : ": ", line);
+}
+
 void LogLine(LogLevel level, std::string_view source, std::string_view message) {
   // Every message, including quoted names of models and texts of plugins, is one line without terminal escapes.
-  constexpr size_t kLongest = 16 * 1024;
-  const std::string line = Printable(message, kLongest);
+  const std::string line = Printable(message, kLongestLine);
   std::unique_ptr<HeldSink> finished;  // destroyed after the lock is released
   std::unique_lock lock(State().mutex);
   if (HeldSink* const held = State().sink.get()) {
@@ -131,11 +187,7 @@ void LogLine(LogLevel level, std::string_view source, std::string_view message) 
     return;
   }
   lock.unlock();
-  if (source == "host") {
-    State().logger->info("{}{}", Prefix(level), line);
-  } else {
-    State().logger->info("{}{}: {}", Prefix(level), Printable(source), line);
-  }
+  State().logger->log(spdlog::level::info, spdlog::string_view_t(LogText(level, source, line)));
 }
 
 }  // namespace deputy::host

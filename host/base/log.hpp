@@ -13,6 +13,9 @@ namespace deputy::host {
 
 enum class LogLevel : int { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4, kOff = 5 };
 
+// The form of a line on stderr. kAuto: text, and where stderr is the journal of systemd its priority in front, "<4>".
+enum class LogFormat : int { kAuto, kText, kJson };
+
 // Takes a finished line. `source` is "host" or the name of a delegate.
 using LogSink = std::function<void(LogLevel, std::string_view source, std::string_view message)>;
 
@@ -22,6 +25,9 @@ void SetLogLevel(std::string_view source, LogLevel level);
 // The source has the level of all others again.
 void UnsetLogLevel(std::string_view source);
 void SetLogSink(LogSink sink);  // null restores the default
+void SetLogFormat(LogFormat format);
+// The line of the default sink, without its end: "warning: npu0: message", or an object of JSON.
+std::string LogText(LogLevel level, std::string_view source, std::string_view message);
 bool LogEnabled(LogLevel level, std::string_view source);
 void LogLine(LogLevel level, std::string_view source, std::string_view message);
 

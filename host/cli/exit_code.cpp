@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/config/config_problems.hpp"
+#include "cli/messages.hpp"
 #include "cli/terminal/progress.hpp"
 #include "cli/terminal/terminal.hpp"
 
@@ -42,10 +43,9 @@ namespace {
 
 constexpr std::string_view kItem = "\n  ";
 
-void PrintError(std::string_view line) {
+void PrintErrorLine(std::string_view line) {
   ClearProgress();
-  const Terminal terminal = TerminalOf(stderr);
-  PrintOnStderr(Show("deputy: {} {}\n", terminal.Paint(Paint::kBad, "error:"), line).text());
+  PrintError(line);
 }
 
 }  // namespace
@@ -59,14 +59,15 @@ int Fail(Stage stage, const Status& status) {
     std::vector<std::string_view> items;
     for (size_t at; (at = rest.rfind(kItem)) != std::string_view::npos; rest = rest.substr(0, at))
       items.insert(items.begin(), rest.substr(at + kItem.size()));
-    PrintError(rest);
-    for (const std::string_view item : items) PrintOnStderr(Show("  {}\n", item).text());
+    PrintErrorLine(rest);
+    for (const std::string_view item : items)
+      IsLogInJson() ? PrintError(item) : PrintOnStderr(Show("  {}\n", item).text());
     return ExitCodeFor(stage, status.code());
   }
   const bool has_lines = status.code() == StatusCode::kConfig || status.code() == StatusCode::kPlugin;
   const auto print = [&](std::string_view line) {
-    PrintError(line);
-    if (has_lines) PrintOnStderr(ExcerptOf(line, TerminalOf(stderr)).text());
+    PrintErrorLine(line);
+    if (has_lines && !IsLogInJson()) PrintOnStderr(ExcerptOf(line, TerminalOf(stderr)).text());
   };
   for (size_t end; status.code() == StatusCode::kConfig && (end = rest.find('\n')) != std::string_view::npos;) {
     if (end != 0) print(rest.substr(0, end));
@@ -77,17 +78,17 @@ int Fail(Stage stage, const Status& status) {
 }
 
 int FailUsage(const std::string& message) {
-  PrintError(message);
+  PrintErrorLine(message);
   return kUsage;
 }
 
 int FailNo(const std::string& message) {
-  PrintError(message);
+  PrintErrorLine(message);
   return kNo;
 }
 
 int FailRun(const std::string& message) {
-  PrintError(message);
+  PrintErrorLine(message);
   return kRunFailed;
 }
 

@@ -14,15 +14,20 @@ namespace {
 
 std::atomic<Verbosity> the_verbosity{Verbosity::kNormal};
 
-Shown Prefix(LogLevel level, const Terminal& terminal) {
-  switch (level) {
-    case LogLevel::kDebug: return Shown::AsIs(terminal.Paint(Paint::kDim, "debug:").text() + " ");
-    case LogLevel::kWarning: return Shown::AsIs(terminal.Paint(Paint::kBold, "warning:").text() + " ");
-    case LogLevel::kError: return Shown::AsIs(terminal.Paint(Paint::kBad, "error:").text() + " ");
-    case LogLevel::kInfo:
-    case LogLevel::kOff: return {};
-  }
-  return {};
+// A finished line, whose first word is the level unless it is one of JSON.
+Shown Painted(std::string line, LogLevel level) {
+  struct Word {
+    LogLevel level;
+    std::string_view text;
+    Paint paint;
+  };
+  constexpr Word kWords[] = {{LogLevel::kDebug, "debug:", Paint::kDim},
+                             {LogLevel::kWarning, "warning:", Paint::kBold},
+                             {LogLevel::kError, "error:", Paint::kBad}};
+  for (const Word& word : kWords)
+    if (word.level == level && line.compare(0, word.text.size(), word.text) == 0)
+      return Show("{}{}\n", TerminalOf(stderr).Paint(word.paint, word.text), line.substr(word.text.size()));
+  return Show("{}\n", line);
 }
 
 }  // namespace
@@ -45,12 +50,22 @@ void PrintLogOnce(LogLevel least) {
 
 void PrintMessage(LogLevel level, std::string_view source, std::string_view message) {
   if (the_verbosity == Verbosity::kQuiet && level < LogLevel::kError) return;
-  Shown line = Prefix(level, TerminalOf(stderr));
-  if (source != "host") line += Show("{}: ", source);
-  line += Show("{}\n", message);
-  PrintOnStderr(line.text());
+  PrintOnStderr(Painted(LogText(level, source, message), level).text());
 }
 
 void PrintNote(const std::string& note) { PrintMessage(LogLevel::kInfo, "host", note); }
+
+void PrintError(std::string_view message) {
+  const std::string line = LogText(LogLevel::kError, "deputy", message);
+  const Terminal terminal = TerminalOf(stderr);
+  if (IsLogInJson())
+    PrintOnStderr(Show("{}\n", line).text());
+  else  // behind the priority, if there is one
+    PrintOnStderr(
+        Show("{}deputy: {} {}\n", line.substr(0, line.find("error: ")), terminal.Paint(Paint::kBad, "error:"), message)
+            .text());
+}
+
+bool IsLogInJson() { return LogText(LogLevel::kError, "deputy", "")[0] == '{'; }
 
 }  // namespace deputy::cli

@@ -24,6 +24,10 @@ void PrintLogOnce(LogLevel least = LogLevel::kDebug);
 
 // "warning: npu0: message"; `source` is "host" or the name of a delegate. [any-thread]
 void PrintMessage(LogLevel level, std::string_view source, std::string_view message);
+// "deputy: error: message", or in the form of `log: {format}`. [any-thread]
+void PrintError(std::string_view message);
+// `log: {format: json}`: nothing but objects belongs on stderr.
+bool IsLogInJson();
 // A line that is neither an error nor a warning.
 void PrintNote(const std::string& note);
 

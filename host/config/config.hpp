@@ -188,6 +188,7 @@ struct CacheConfig {
 
 struct LogConfig {
   Setting<LogLevel> level{LogLevel::kInfo};
+  Setting<LogFormat> format{LogFormat::kAuto};
   List<Named<LogLevel>> delegates;
   bool operator==(const LogConfig&) const = default;
 };

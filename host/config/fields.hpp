@@ -308,7 +308,12 @@ void VisitConfig(V& v, C& c) {
   });
   v.Group(Key{"log", "messages on stderr, or in the application's log sink"}, [&] {
     v.Choice(Key{"level", "least severity of messages", "warning"}, c.log.level);
-    v.Unavailable(Key{"format", "form of messages"});
+    v.Choice(
+        Key{"format",
+            "form of messages on stderr. text: 'warning: npu0: message'; json: an object a line, with time, level, "
+            "source and message; auto: text, with the priority in front where stderr is the journal of systemd",
+            "json"},
+        c.log.format);
     v.Choices(Key{"delegates", "least severity per delegate", "{npu0: debug}"}, c.log.delegates, TextKind::kName);
   });
   v.Group(Key{"debug", "aids for finding faults"}, [&] {

@@ -42,7 +42,7 @@ models: {map_files: true, plans: 16}
 passes: {fold_budget: 16MB}
 limits: {loop_steps: 100000000, timeout: 0ms, memory: 0B}
 cache: {dir: auto, max: 512MB}
-log: {level: info}
+log: {level: info, format: auto}
 debug: {check: false, abort_on_hang: false, dump: [], dump_dir: auto}
 )";
 }

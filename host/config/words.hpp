@@ -37,6 +37,9 @@ inline constexpr Word<LogLevel> kLogLevel[] = {{LogLevel::kDebug, "debug"},
                                                {LogLevel::kError, "error"},
                                                {LogLevel::kOff, "off"}};
 
+inline constexpr Word<LogFormat> kLogFormat[] = {
+    {LogFormat::kAuto, "auto"}, {LogFormat::kText, "text"}, {LogFormat::kJson, "json"}};
+
 // All words of the argument's type; its value does not matter.
 constexpr std::span<const Word<Trust>> Words(Trust) { return kTrust; }
 constexpr std::span<const Word<AutoUse>> Words(AutoUse) { return kAutoUse; }
@@ -47,6 +50,7 @@ constexpr std::span<const Word<Precision>> Words(Precision) { return kPrecision;
 constexpr std::span<const Word<Policy>> Words(Policy) { return kPolicy; }
 constexpr std::span<const Word<VerifyWhen>> Words(VerifyWhen) { return kVerifyWhen; }
 constexpr std::span<const Word<LogLevel>> Words(LogLevel) { return kLogLevel; }
+constexpr std::span<const Word<LogFormat>> Words(LogFormat) { return kLogFormat; }
 
 // The texts, in the order of the list.
 template <class E>

@@ -48,6 +48,10 @@ Result<std::shared_ptr<Context::State>> Context::State::From(host::ConfigLoader&
   return state;
 }
 
+std::string LogText(LogLevel level, std::string_view source, std::string_view message) {
+  return host::LogText(static_cast<host::LogLevel>(level), source, message);
+}
+
 void SetLogSink(std::function<void(LogLevel, std::string_view, std::string_view)> sink) {
   if (sink == nullptr) return host::SetLogSink(nullptr);
   host::SetLogSink([sink = std::move(sink)](host::LogLevel level, std::string_view source, std::string_view message) {

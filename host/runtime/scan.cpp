@@ -110,6 +110,7 @@ PluginDelegateReport ReportUnprobed(const std::string& id, const Config& config)
 
 void ApplyLogLevels(const LogConfig& config) {
   SetLogLevel(*config.level);
+  SetLogFormat(*config.format);
   for (const Named<LogLevel>& delegate : config.delegates) SetLogLevel(delegate.name, *delegate);
 }
 

@@ -117,7 +117,7 @@ class Check(Config):
         lines = EIGHT_MISTAKES.splitlines()
         for (line, column, severity, text), shown in zip(EXPECTED, zip(*[iter(done.stderr.splitlines())] * 3)):
             with self.subTest(text):
-                self.assertRegex(shown[0], rf"^deputy: {severity}: {path}:{line}:{column}: .*{text}")
+                self.assertRegex(shown[0], rf"^{'deputy: ' * (severity == 'error')}{severity}: {path}:{line}:{column}: .*{text}")
                 self.assertEqual(shown[1], f"{line:4} | {lines[line - 1]}")
                 self.assertRegex(shown[2], rf"^ {{4}} \| {' ' * (column - 1)}\^+$")
         self.assertEqual(done.stdout, f"{path}: 7 errors, 1 warning\n")

@@ -386,6 +386,44 @@ class Newcomers(ScratchCase):
         self.assertIn("did you mean 'frequency'?", found["option"]["message"]["text"])
         self.deputy("config", "check", "a b.yaml", "--sarif", "--json", status=2)
 
+    def lines(self, done):
+        return [json.loads(line) for line in done.stderr.splitlines()]
+
+    def test_TheLogIsWrittenAsJson(self):
+        npu = self.config("delegates: [{name: npu0, delegate: sim_npu, rules: {nodes: nowhere}}]\nlog: {format: json}\n")
+        lines = self.lines(self.deputy("run", self.model("Relu"), "--config", npu))
+        self.assertEqual({tuple(line) for line in lines}, {("time", "level", "source", "message")})
+        self.assertEqual({line["level"] for line in lines}, {"info", "warning"})
+        self.assertTrue(any("'nowhere'" in line["message"] for line in lines), lines)
+        # Errors too, with what a text would show below them.
+        strict = ["--set", "fallback=none", "--config", npu]
+        lines = self.lines(self.deputy("run", self.model("Relu", "Cos"), *strict, status=3))
+        error, *nodes = [line for line in lines if line["level"] == "error"]
+        self.assertEqual(error["source"], "deputy")
+        self.assertIn("not supported", error["message"])
+        self.assertEqual(len(nodes), 2)
+        self.assertIn("node 1 (Cos)", nodes[1]["message"])
+        self.assertNotIn("{", self.deputy("run", self.model("Relu"), "--config", npu, "--set", "log.format=text").stderr)
+
+    def test_TheJournalGetsPriorities(self):
+        npu = self.config("delegates: [{name: npu0, delegate: sim_npu, rules: {nodes: nowhere}}]\n")
+        log, model = self.scratch / "log", self.model("Relu", "Cos")
+
+        def said(*arguments, stream=None):
+            with log.open("w") as file:
+                status = os.fstat(file.fileno())
+                own = f"{status.st_dev}:{status.st_ino}" if stream is None else stream
+                subprocess.run([ARGS.deputy, "run", model, "--config", npu, *arguments], stdout=subprocess.DEVNULL, stderr=file,
+                               timeout=300, env={**os.environ, "JOURNAL_STREAM": own, "DEPUTY_SYSTEM_CONFIG": "",
+                                                 "XDG_CACHE_HOME": str(self.scratch / "cache")})  # fmt: skip
+            return log.read_text()
+
+        self.assertRegex(said(), r"(?m)^<4>warning: .*'nowhere'(.|\n)*^<6>m\.onnx: 2 delegates")
+        self.assertRegex(said("--set", "fallback=none"), r"(?m)^<3>deputy: error: ")
+        for other in (said("--set", "log.format=text"), said(stream="1:2"), said(stream="")):
+            self.assertRegex(other, r"(?m)^warning: ")
+            self.assertNotIn("<", other)
+
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

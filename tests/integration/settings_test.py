@@ -480,13 +480,14 @@ class Effects(Settings):
             self.report(self.config(NPU), "--set", f"cache.dir={folder}", "--set", f"cache.max={most}", model=model)
             self.assertEqual(len(list(folder.glob("*.blob"))), kept, most)
 
-    @shows("log.level")
+    @shows("log.level", "log.format")
     def test_LogLevelDecidesWhatIsSaid(self):
         config = self.config("delegates: [{name: absent}]\n")
         said = {level: self.deputy("run", self.model(), "--config", config, "--set", f"log.level={level}").stderr
                 for level in ("debug", "info", "warning", "error", "off")}  # fmt: skip
         self.assertEqual([level for level, text in said.items() if "2 nodes" in text], ["debug", "info"])
         self.assertEqual([level for level, text in said.items() if "warning: " in text], ["debug", "info", "warning"])
+        self.assertEqual(self.deputy("run", self.model(), "--config", config, "--set", "log.format=json").stderr[0], "{")
 
     def test_LogLevelHoldsForListingsToo(self):
         folder = self.fixture("prints_a_lot")

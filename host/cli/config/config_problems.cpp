@@ -109,8 +109,9 @@ Shown ProblemText(const ConfigProblem& problem, const Terminal& terminal) {
   // Of several lines where a load would end with an error of several lines.
   const std::string_view message = problem.message;
   size_t end = message.find('\n');
-  Shown text = Show("deputy: {} {}: {}\n", terminal.Paint(paint, problem.error ? "error:" : "warning:"), problem.place,
-                    message.substr(0, end));
+  Shown text =
+      Show("{}{} {}: {}\n", problem.error ? "deputy: " : "",
+           terminal.Paint(paint, problem.error ? "error:" : "warning:"), problem.place, message.substr(0, end));
   while (end != std::string_view::npos) {
     const size_t begin = end + 1;
     end = message.find('\n', begin);

@@ -59,6 +59,9 @@ enum class LogLevel { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4, kOff = 5 
 // called by every thread that logs, several at once. When this returns, the previous sink is not running any more and
 // is not called again, unless it is a sink that calls this. [any-thread]
 DEPUTY_API void SetLogSink(std::function<void(LogLevel, std::string_view source, std::string_view message)> sink);
+// The line that is written on stderr for a message, without its end, by `log: {format}` of the configuration that was
+// used last: for sinks that write messages elsewhere in the same form. [any-thread]
+DEPUTY_API std::string LogText(LogLevel level, std::string_view source, std::string_view message);
 
 // The schema of configuration files, as a JSON Schema (draft 2020-12) for editors and other checkers. It accepts any
 // options of delegates: `deputy config schema` adds those of the plugins that it finds. [any-thread]

@@ -1,6 +1,7 @@
 // What a sink holds is destroyed when it is replaced, whatever calls of it are under way.
 #include "base/log.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -53,6 +54,28 @@ TEST(Log, WhatASinkThatReplacesItselfHoldsIsGoneAfterTheCallAndMayLog) {
   EXPECT_TRUE(watched.expired());
   EXPECT_EQ(last, "gone");
   SetLogSink(nullptr);
+}
+
+TEST(Log, TextIsTheLevelTheSourceAndTheMessage) {
+  SetLogFormat(LogFormat::kText);
+  EXPECT_EQ(LogText(LogLevel::kInfo, "host", "loaded"), "loaded");
+  EXPECT_EQ(LogText(LogLevel::kWarning, "host", "slow"), "warning: slow");
+  EXPECT_EQ(LogText(LogLevel::kError, "npu0", "a\nb"), R"(error: npu0: a\x0ab)");
+  EXPECT_EQ(LogText(LogLevel::kDebug, "npu0", "x"), "debug: npu0: x");
+  SetLogFormat(LogFormat::kAuto);
+}
+
+TEST(Log, JsonIsOneObjectALine) {
+  SetLogFormat(LogFormat::kJson);
+  const std::string line = LogText(LogLevel::kWarning, "npu0", "a \"name\" \\ and\n");
+  testing::internal::CaptureStderr();
+  LogLine(LogLevel::kError, "host", "lost");
+  const std::string written = testing::internal::GetCapturedStderr();
+  SetLogFormat(LogFormat::kAuto);
+  EXPECT_THAT(line, testing::MatchesRegex(R"(\{"time": "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}Z", )"
+                                          R"("level": "warning", "source": "npu0", "message": )"
+                                          R"("a \\"name\\" \\\\ and\\\\x0a"\})"));
+  EXPECT_THAT(written, testing::EndsWith("\"level\": \"error\", \"source\": \"host\", \"message\": \"lost\"}\n"));
 }
 
 }  // namespace

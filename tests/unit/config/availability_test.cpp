@@ -102,7 +102,7 @@ std::string MessageFor(const std::string& path) {
 TEST(AvailabilityTest, WhatIsPlannedIsKnownByName) {
   std::string list;
   for (const std::string& path : ListUnavailable()) list += path + "\n";
-  EXPECT_EQ(list, "delegates.shapes\nplacement.rules.regions\nlog.format\n");
+  EXPECT_EQ(list, "delegates.shapes\nplacement.rules.regions\n");
 }
 
 TEST(AvailabilityTest, EveryPlannedKeyIsRefusedByNameWhateverItsValue) {

@@ -73,6 +73,7 @@ TEST(ShowTest, EveryValueHasItsOrigin) {
             "  max: 512MB  # default\n"
             "log:\n"
             "  level: info  # default\n"
+            "  format: auto  # default\n"
             "debug:\n"
             "  check: false  # default\n"
             "  abort_on_hang: false  # default\n"
