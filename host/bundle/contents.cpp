@@ -136,6 +136,8 @@ std::string DescriptionText(const BundleInfo& info) {
   return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
 }
 
+bool IsConfiguration(const std::string& path) { return IsBelow(path, kBundleConfigFolder); }
+
 Result<ReadBundle> MakeReadBundle(std::string checksums_text, std::string signature, std::string_view description,
                                   const std::map<std::string, uint64_t>& sizes) {
   ReadBundle read;
@@ -154,8 +156,8 @@ Result<ReadBundle> MakeReadBundle(std::string checksums_text, std::string signat
     if (size == sizes.end()) return Error(StatusCode::kInvalidArgument, "the file '{}' is missing", path);
     if (!IsPlaceInBundle(path))
       return Error(StatusCode::kFailedPrecondition, "the file '{}' has no place in a bundle", path);
-    read.info.files.push_back({path, size->second, HexText(digest)});
-    if (IsBelow(path, kBundleConfigFolder)) read.info.configurations.push_back(path);
+    read.info.files.push_back({path, size->second, HexText(digest), {}});
+    if (IsConfiguration(path)) read.info.configurations.push_back(path);
     if (IsBelow(path, kBundleModelFolder) && !path.ends_with(kPlacementEnding)) read.info.models.push_back(path);
   }
   for (const auto& [path, size] : sizes)

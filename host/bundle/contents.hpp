@@ -38,6 +38,9 @@ struct ReadBundle {
 Result<ReadBundle> MakeReadBundle(std::string checksums_text, std::string signature, std::string_view description,
                                   const std::map<std::string, uint64_t>& sizes);
 
+// Whether InspectBundle reads this file, whose text is then in BundleFile.
+bool IsConfiguration(const std::string& path);
+
 Result<ReadBundle> ReadBundleFile(const std::filesystem::path& file);
 // Writes into the folder, which exists and is empty, and compares every checksum. `durable`: waits for the disk.
 Result<ReadBundle> Unpack(const std::filesystem::path& file, const std::filesystem::path& folder, bool durable);

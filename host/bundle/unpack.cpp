@@ -72,7 +72,12 @@ class Unpacker {
       DEPUTY_RETURN_IF_ERROR(Take(*entry, first));
     }
     if (folder_ && durable_) DEPUTY_RETURN_IF_ERROR(FlushFolders());
-    return MakeReadBundle(std::move(checksums_text_), std::move(signature_), description_, sizes_);
+    DEPUTY_ASSIGN_OR_RETURN(ReadBundle read,
+                            MakeReadBundle(std::move(checksums_text_), std::move(signature_), description_, sizes_));
+    for (BundleFile& file : read.info.files)
+      if (const auto found = configurations_.find(file.path); found != configurations_.end())
+        file.text = std::move(found->second);
+    return read;
   }
 
  private:
@@ -80,6 +85,7 @@ class Unpacker {
     std::string* text = first                                   ? &checksums_text_
                         : entry.path == kChecksumsSignatureName ? &signature_
                         : entry.path == kBundleDescriptionName  ? &description_
+                        : IsConfiguration(entry.path)           ? &configurations_[entry.path]
                                                                 : nullptr;
     if (text != nullptr && entry.size > kMostTextBytes)
       return Error(StatusCode::kResourceExhausted, "the file '{}' has {} bytes, more than {}", entry.path, entry.size,
@@ -136,6 +142,7 @@ class Unpacker {
   std::string checksums_text_, signature_, description_;
   Checksums checksums_;
   std::map<std::string, uint64_t> sizes_;
+  std::map<std::string, std::string> configurations_;
   std::set<std::string> folders_;
 };
 
@@ -186,8 +193,15 @@ Result<ReadBundle> ReadBundleFolder(const fs::path& folder) {
   DEPUTY_ASSIGN_OR_RETURN(const std::string description, ReadTextFile(folder / kBundleDescriptionName, kMostTextBytes));
   Result<std::string> signature = ReadTextFile(folder / kChecksumsSignatureName, kMostTextBytes);
   if (!signature.ok() && signature.status().code() != StatusCode::kNotFound) return std::move(signature).status();
-  return MakeReadBundle(std::move(checksums), signature.ok() ? *std::move(signature) : "", description,
-                        FilesBelow(folder));
+  DEPUTY_ASSIGN_OR_RETURN(ReadBundle read,
+                          MakeReadBundle(std::move(checksums), signature.ok() ? *std::move(signature) : "", description,
+                                         FilesBelow(folder)));
+  for (BundleFile& file : read.info.files) {
+    if (!IsConfiguration(file.path)) continue;
+    if (Result<std::string> text = ReadTextFile(folder / file.path, kMostTextBytes); text.ok())
+      file.text = *std::move(text);
+  }
+  return read;
 }
 
 void CheckFiles(const fs::path& folder, const Checksums& checksums, std::vector<BundleProblem>& problems) {

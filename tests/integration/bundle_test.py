@@ -465,6 +465,11 @@ class Bundles(unittest.TestCase):
         done = self.deputy("bundle", "diff", self.bundle, new, "--json", status=1)
         report = json.loads(done.stdout)
         self.assertEqual([(d["kind"], d["name"]) for d in report["differences"]], [("file", "config/01-device.yaml")])
+        (frequency,) = report["differences"][0]["values"]
+        self.assertEqual((frequency["name"], frequency["before"], frequency["after"]),
+                         ("delegates.npu0.options.frequency", "high", "low"))  # fmt: skip
+        text = self.deputy("bundle", "diff", self.bundle, new, status=1).stdout
+        self.assertRegex(text, r"(?m)^ +delegates\.npu0\.options\.frequency +high +low$")
         self.assertIn("changed  file config/01-device.yaml", self.deputy("bundle", "diff", self.bundle, new, status=1).stdout)
         self.deputy("bundle", "diff", self.bundle, self.bundle)
         for bundle in (self.bundle, new):

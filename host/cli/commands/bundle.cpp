@@ -122,6 +122,8 @@ int RunDiff(const BundleOptions& options) {
                     : !difference.after ? "removed"
                                         : "changed",
                     difference.kind + " " + difference.name, shown(difference.before), shown(difference.after)});
+      for (const BundleDifference& value : difference.values)
+        table.AddRow({"", "  " + value.name, value.before.value_or("-"), value.after.value_or("-")});
     }
     if (differences.empty()) {
       Print("the same contents\n");

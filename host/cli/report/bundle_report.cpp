@@ -1,11 +1,14 @@
 #include "cli/report/bundle_report.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <utility>
 
+#include "cli/config/config_values.hpp"
 #include "cli/terminal/quantity.hpp"
 #include "cli/terminal/table.hpp"
+#include "deputy/context.hpp"
 
 namespace deputy::cli {
 namespace {
@@ -21,7 +24,7 @@ void AddDifferences(const char* kind, const Items& before, const Items& after, s
   for (const auto& [name, any] : names) {
     const auto old = before.find(name), now = after.find(name);
     if (old != before.end() && now != after.end() && old->second == now->second) continue;
-    BundleDifference& difference = all.emplace_back(BundleDifference{kind, name, {}, {}});
+    BundleDifference& difference = all.emplace_back(BundleDifference{kind, name, {}, {}, {}});
     if (old != before.end()) difference.before = old->second;
     if (now != after.end()) difference.after = now->second;
   }
@@ -41,12 +44,26 @@ Items FilesOf(const BundleInfo& info) {
   return items;
 }
 
+// Of a configuration with the defaults of its keys; none of one that cannot be read here.
+Items ConfigurationOf(const BundleInfo& info, const std::string& path) {
+  const auto file =
+      std::find_if(info.files.begin(), info.files.end(), [&](const BundleFile& other) { return other.path == path; });
+  if (file == info.files.end() || file->text.empty()) return {};
+  const Result<Context> context = Context::FromYamlText(path, file->text);
+  return context.ok() ? ValuesOf(context->ShowConfig(/*plugin_defaults=*/false)) : Items();
+}
+
 }  // namespace
 
 std::vector<BundleDifference> CompareBundles(const BundleInfo& before, const BundleInfo& after) {
   std::vector<BundleDifference> differences;
   AddDifferences("plugin", PluginsOf(before), PluginsOf(after), differences);
   AddDifferences("file", FilesOf(before), FilesOf(after), differences);
+  for (BundleDifference& difference : differences) {
+    if (difference.kind != "file") continue;
+    const Items old = ConfigurationOf(before, difference.name), now = ConfigurationOf(after, difference.name);
+    if (!old.empty() && !now.empty()) AddDifferences("value", old, now, difference.values);
+  }
   return differences;
 }
 
@@ -91,7 +108,8 @@ Json ToJson(const std::vector<BundleDifference>& differences) {
     json.push_back({{"kind", difference.kind},
                     {"name", difference.name},
                     {"before", difference.before ? Json(*difference.before) : Json()},
-                    {"after", difference.after ? Json(*difference.after) : Json()}});
+                    {"after", difference.after ? Json(*difference.after) : Json()},
+                    {"values", ToJson(difference.values)}});
   return json;
 }
 

@@ -15,6 +15,7 @@ namespace deputy::cli {
 struct BundleDifference {
   std::string kind, name;
   std::optional<std::string> before, after;  // the version of a plugin, the SHA-256 of a file
+  std::vector<BundleDifference> values;      // of a configuration that both have: by their paths
 };
 
 // Plugins by id, then files by path, without bundle.json, which lists the plugins.

@@ -32,6 +32,7 @@ struct BundleFile {
   std::string path;
   uint64_t bytes = 0;
   std::string sha256;  // 64 hexadecimal digits
+  std::string text;    // the contents of a configuration; empty for other files
 };
 
 // The contents of a bundle.
