@@ -16,10 +16,12 @@ class ScratchFolder {
  public:
   static Result<std::unique_ptr<ScratchFolder>> Create() {
     std::error_code error;
-    std::string name = (fs::temp_directory_path(error) / "deputy-bundle-XXXXXX").string();
+    const fs::path parent = fs::temp_directory_path(error);
+    std::string name = (parent / "deputy-bundle-XXXXXX").string();
     if (error || mkdtemp(name.data()) == nullptr)
-      return Error(StatusCode::kUnavailable, "a temporary folder cannot be made: {}",
-                   error ? error.message() : std::strerror(errno));
+      return Error(StatusCode::kUnavailable, "a temporary folder cannot be made{}: {}",
+                   error ? "" : " in " + parent.string(), error ? error.message() : std::strerror(errno))
+          .Advise("the variable TMPDIR names the folder in which it is made");
     return std::unique_ptr<ScratchFolder>(new ScratchFolder(std::move(name)));
   }
   ~ScratchFolder() {

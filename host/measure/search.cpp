@@ -401,7 +401,8 @@ class PlacementSearch {
     }
     if (result.cpu_ns != 0 && result.best_ns != 0 && !is_cpu_alone)
       text += fmt::format(", {:.2f} of the CPU's time", share_of(result.cpu_ns));
-    if (!stays && !best_->is_the_order()) text += fmt::format(", {:.2f} of the order's", share_of(result.order_ns));
+    if (!stays && !best_->is_the_order())
+      text += fmt::format(", {:.2f} of the order's time", share_of(result.order_ns));
     std::string ended = ended_ ? ", ended by the budget" : "";
     if (others_ > kMostDisturbance)
       ended += fmt::format(", unsure: other processes took {:.0f} % of the processors", 100 * others_);

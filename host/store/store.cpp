@@ -131,8 +131,8 @@ std::string Store::Save(EntryKind kind, const Digest& key, std::string_view text
   if (status.ok()) return {};
   const std::lock_guard lock(mutex_);
   if (!std::exchange(warned_, true))
-    Log(LogLevel::kWarning, "the cache in {} cannot be written: {}; continuing without it", options_.folder.string(),
-        status.message());
+    Log(LogLevel::kWarning, "the cache in {} cannot be written: {}; what it has already is used",
+        options_.folder.string(), status.message());
   return status.message();
 }
 

@@ -196,6 +196,10 @@ class Bundles(unittest.TestCase):
         self.assertTrue(shown.endswith("\nsignature: none\n"), shown)
         self.assertIn("plugins/sim_npu.so", self.deputy("bundle", "inspect", self.bundle).stdout)
 
+    def test_AFolderThatCannotBeMadeIsNamedWithItsVariable(self):
+        done = self.deputy("bundle", "verify", self.bundle, status=5, TMPDIR="/proc")
+        self.assertRegex(done.stderr, "a temporary folder cannot be made in /proc: .*; the variable TMPDIR names")
+
     def test_OneChangedByteIsRefused(self):
         good = self.bundle.read_bytes()
         for offset in [0, 3, 4, 8, 9, *range(10, len(good), len(good) // 20), *range(len(good) - 58, len(good), 9)]:

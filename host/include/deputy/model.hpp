@@ -81,7 +81,7 @@ struct MeasureOptions {
 
 // Its result. Times are medians of a run, in nanoseconds.
 struct MeasureReport {
-  std::string summary;  // "the CPU alone, 0.58 of the order's (3 candidates)"
+  std::string summary;  // "the CPU alone, 0.58 of the order's time (3 candidates)"
   uint64_t order_ns = 0, best_ns = 0;
   uint64_t cpu_ns = 0;  // of the CPU alone; 0: not measured
   size_t candidates = 0;

@@ -322,6 +322,7 @@ TEST_F(StoreTest, AReadOnlyFolderIsReadAndIsOneWarningWhenWritten) {
   EXPECT_TRUE(fs::exists(PathOf("damaged")));
   EXPECT_EQ(CountInLog("has 7 bytes"), 1u) << "what cannot be removed is logged once: " << log_;
   EXPECT_EQ(CountInLog("cannot be written"), 1u) << log_;
+  EXPECT_EQ(CountInLog("what it has already is used"), 1u) << log_;
   EXPECT_EQ(CountInLog("\n"), 2u) << log_;
 }
 
