@@ -60,10 +60,17 @@ def three_and_one():
                       initializers=[onnx.tensor([i / 512 - 1 for i in range(1024)], [8, 128], "w")])  # fmt: skip
 
 
+def hypotenuses():
+    """An operator that no one but an application has: Hypot of the domain com.example."""
+    nodes = [onnx.node("Hypot", ["a", "b"], ["c"], "hypot", domain="com.example")]
+    infos = [onnx.value_info(name, [3]) for name in "abc"]
+    return onnx.model(nodes, infos[:2], infos[2:], domains=["com.example"])
+
+
 def main():
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for make in (residual, add_mul_sin, negated, three_and_one):
+    for make in (residual, add_mul_sin, negated, three_and_one, hypotenuses):
         (folder / f"{make.__name__}.onnx").write_bytes(make())
 
 
