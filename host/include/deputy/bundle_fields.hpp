@@ -22,6 +22,7 @@ void Describe(V& v, BundleFile& b) {
   v("path", b.path);
   v("bytes", b.bytes);
   v("sha256", b.sha256);
+  v("text", b.text);
 }
 
 template <class V>

@@ -383,6 +383,7 @@ void Describe(V& v, ConfigProblem& p) {
   v("column", p.column);
   v("message", p.message);
   v("place", p.place);
+  v("code", p.code);
 }
 
 template <class V>
