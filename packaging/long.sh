@@ -10,11 +10,12 @@
 #   guests       real models with other vendors' runtimes first: QNN, ggml, WebGPU, ONNX Runtime's own provider
 #   mutation     deliberate mistakes in host/, which its tests must notice
 #   benchmarks   the limits of host/docs/performance.md; needs a machine without other work
+#   release      packaging/release.sh twice without its tests: signed, unpacked and run, compared, the same to the byte
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=build-env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/build-env.sh"
 
-all=(sanitizers fuzz edits networks conformance packages guests mutation benchmarks)
+all=(sanitizers fuzz edits networks conformance packages guests mutation benchmarks release)
 bin=build/release/bin
 python=build/peers/bin/python
 
@@ -62,6 +63,22 @@ mutation() { tests/mutation/mutate.py -j "$jobs"; }
 benchmarks() {
   $python tests/benchmarks/compare.py --build-dir build/release --check
   python3 tests/benchmarks/isolation.py --build-dir build/release --check
+}
+
+release() {
+  local folder=build/rehearsal
+  rm -rf $folder && mkdir -p $folder/unpacked
+  minisign -G -W -p $folder/minisign.pub -s $folder/minisign.key
+  packaging/release.sh --dry-run --skip-tests --key $folder/minisign.key $folder/first
+  packaging/release.sh --dry-run --skip-tests --previous $folder/first $folder/second
+  (cd $folder/first && minisign -V -p ../minisign.pub -m SHA256SUMS && sha256sum --check --strict SHA256SUMS)
+  grep -q '^0 breaks' $folder/second/COMPARISON.md
+  local file
+  for file in "$folder"/first/*.tar.xz "$folder"/first/*.cdx.json; do cmp "$file" "$folder/second/${file##*/}"; done
+  tar --extract --directory=$folder/unpacked --strip-components=1 --file $folder/first/deputy-*.tar.xz
+  # Plugins that the lock lists are not isolated: it has the digests of the stripped files.
+  (cd $folder/unpacked/lib/deputy/plugins && sha256sum --check --strict SHA256SUMS)
+  DEPUTY_SYSTEM_CONFIG='' $folder/unpacked/bin/deputy digits --config npu-first
 }
 
 for check in "$@"; do
