@@ -65,6 +65,7 @@ ROWS = {
     "host/capi": Row(10, ("host/runtime",), ("yaml-cpp", "fmt")),
     "host/worker": Row(10, ("host/plugin", "host/isolation"), ("libseccomp", "fmt")),
     "host/cli": Row(11, ("host/include",), ("CLI11", "nlohmann-json", "libpng", "libjpeg-turbo", "fmt")),
+    "host/python": Row(11, ("host/include",), ("nanobind",)),
     "sdk/conformance/reference": Row(CLIENT, ("sdk/include/deputy/sdk",)),
     "sdk/conformance": Row(
         CLIENT, ("host/include", "sdk/include/deputy/sdk", "sdk/conformance/reference"), ("GoogleTest",)
@@ -111,6 +112,7 @@ LIBRARIES = {
     "libsodium": ("sodium.h", "sodium/"),
     "libseccomp": ("seccomp.h",),
     "CLI11": ("CLI/",),
+    "nanobind": ("nanobind/",),
     "nlohmann-json": ("nlohmann/",),
     "libpng": ("png.h",),
     "libjpeg-turbo": ("turbojpeg.h",),
@@ -452,6 +454,7 @@ CLEAN = {
     "host/plugin/loader.cpp": '#include <boost/dll/shared_library.hpp>\n#include "delegate/delegate.hpp"\n',
     "host/partition/clusters.cpp": '#include <boost/graph/adjacency_list.hpp>\n#include "delegate/delegate.hpp"\n',
     "host/runtime/model.cpp": '#include "deputy/model.hpp"\n#include "plugin/loader.hpp"\n#include "cpu/cpu.hpp"\n',
+    "host/python/src/module.cpp": '#include <nanobind/nanobind.h>\n#include "deputy/model.hpp"\n',
     "host/cli/main.cpp": '#include <CLI/CLI.hpp>\n#include <nlohmann/json.hpp>\n#include "deputy/model.hpp"\n',
     "host/docs/adr/0001.md": "",
     "host/CMakeLists.txt": "",
@@ -487,6 +490,7 @@ PLANTED = (
     ("host/worker/up.cpp", '#include "runtime/model.hpp"\n', "host/worker may not include host/runtime"),
     ("host/cli/inside.cpp", '#include "runtime/model.hpp"\n', "host/cli may not include host/runtime"),
     ("host/cli/inside.cpp", '#include "base/status.hpp"\n', "host/cli may not include host/base"),
+    ("host/python/src/inside.cpp", '#include "runtime/model.hpp"\n', "host/python may not include host/runtime"),
     ("host/include/deputy/wide.hpp", '#include "base/status.hpp"\n', "host/include may not include host/base"),
     ("host/include/deputy/wide.hpp", "#include <fmt/format.h>\n", "host/include may not see fmt"),
     ("host/include/deputy/wide.hpp", "#include <flatbuffers/flatbuffers.h>\n", "host/include may not see FlatBuffers"),

@@ -1,0 +1,302 @@
+#include "sessions.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include "calls.hpp"
+#include "errors.hpp"
+#include "reports.hpp"
+
+namespace deputy::python {
+
+// The one thread that is in a session; a second one is refused before it touches anything.
+class OneThread {
+ public:
+  explicit OneThread(Session& session) : session_(session) {
+    if (session.is_running_)
+      Raise(kDeputyFailedPrecondition, "another thread is in a run of this session",
+            "each thread has a session of its own; Model.run takes care of that");
+    session.is_running_ = true;
+  }
+  ~OneThread() {
+    session_.arguments_.Clear();
+    session_.is_running_ = false;
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  Session& session_;
+};
+
+namespace {
+
+nb::object ResultOf(DeputyTensor& tensor, bool as_tensor) {
+  if (tensor.data == nullptr && tensor.dtype == kDeputyUndefined) return nb::none();
+  return as_tensor ? TensorOf(tensor) : ArrayOf(tensor);
+}
+
+// The outputs by their names; takes over the references of `tensors`.
+nb::object ResultsOf(const Model& model, std::vector<DeputyTensor>& tensors, const std::vector<nb::object>& given,
+                     bool as_tensors) {
+  nb::dict results;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    results[model.outputs()[i].name] = given[i].is_valid() ? given[i] : ResultOf(tensors[i], as_tensors);
+  return results;
+}
+
+// A request in flight.
+struct Pending {
+  nb::object session;
+  const Model* model;
+  Arguments arguments;
+  bool as_tensors;
+  nb::object done;
+};
+
+void Deliver(Pending& pending, const DeputyRequestResult& result) {
+  nb::object outputs = nb::none(), error = nb::none();
+  if (result.error != nullptr) {
+    error = ExceptionOf(result.error);
+  } else {
+    std::vector<DeputyTensor> tensors(result.outputs, result.outputs + result.output_count);
+    for (DeputyTensor& tensor : tensors) DeputyMemoryRetain(tensor.memory);
+    outputs = ResultsOf(*pending.model, tensors, pending.arguments.given, pending.as_tensors);
+  }
+  pending.done(outputs, error, nb::make_tuple(result.submitted_ns, result.begun_ns, result.ended_ns));
+}
+
+// Called by a thread of the session.
+void Done(void* user, const DeputyRequestResult* result) {
+  {
+    const nb::gil_scoped_acquire locked;
+    const Callback callback;
+    const std::unique_ptr<Pending> pending(static_cast<Pending*>(user));
+    try {
+      Deliver(*pending, *result);
+    } catch (nb::python_error& error) {
+      error.restore();
+      PyErr_WriteUnraisable(pending->done.ptr());
+    } catch (const std::exception& error) {
+      PyErr_SetString(PyExc_RuntimeError, error.what());
+      PyErr_WriteUnraisable(pending->done.ptr());
+    }
+  }
+  EndRequest();
+}
+
+// The values of a model with sequences or optionals.
+struct Values {
+  std::vector<std::vector<Borrowed>> borrowed;
+  std::vector<std::vector<DeputyTensor>> tensors;
+  std::vector<DeputyValue> values;
+};
+
+void AddValue(nb::handle object, const DeputyValueInfo& info, Values& values) {
+  const bool is_sequence = info.kind == 1 || info.kind == 3;
+  std::vector<Borrowed>& borrowed = values.borrowed.emplace_back();
+  std::vector<DeputyTensor>& tensors = values.tensors.emplace_back();
+  const bool is_given = object.is_valid() && !object.is_none();
+  if (is_given && is_sequence) {
+    for (nb::handle element : nb::list(object)) borrowed.push_back(Borrowed::Input(element, info.dtype));
+  } else if (is_given) {
+    borrowed.push_back(Borrowed::Input(object, info.dtype));
+  }
+  for (const Borrowed& one : borrowed) tensors.push_back(one.tensor());
+  values.values.push_back({is_given && is_sequence, info.dtype, tensors.data(), tensors.size(), nullptr});
+}
+
+nb::object ObjectOf(DeputyValue& value, bool as_tensors) {
+  const std::unique_ptr<DeputyValue, decltype(&DeputyValueRelease)> held(&value, &DeputyValueRelease);
+  const auto element = [&](size_t index) {
+    DeputyTensor tensor = value.tensors[index];
+    tensor.memory = value.memory;
+    DeputyMemoryRetain(tensor.memory);
+    return ResultOf(tensor, as_tensors);
+  };
+  if (value.is_sequence == 0) return value.count == 0 ? nb::none() : element(0);
+  nb::list elements;
+  for (size_t i = 0; i < value.count; ++i) elements.append(element(i));
+  return elements;
+}
+
+void TellCandidate(void* user, const char* candidate, double used) {
+  const nb::gil_scoped_acquire locked;
+  const nb::handle sink(static_cast<PyObject*>(user));
+  try {
+    sink(candidate, used);
+  } catch (nb::python_error& error) {
+    error.restore();
+    PyErr_WriteUnraisable(sink.ptr());
+  }
+}
+
+}  // namespace
+
+Session::Session(nb::object model) : model_object_(std::move(model)), model_(nb::cast<const Model*>(model_object_)) {
+  Check(Unlocked([this] { return DeputyModelCreateSession(model_->get(), &session_); }));
+  bound_inputs_.resize(model_->inputs().size());
+  bound_outputs_.resize(model_->outputs().size());
+  Register(session_);
+}
+
+Session::~Session() {
+  if (session_ != nullptr) Free(session_);
+}
+
+nb::object Session::Run(nb::handle inputs, nb::handle out, bool as_tensors) {
+  const OneThread one(*this);
+  if (model_->has_values()) return RunValues(inputs, out, as_tensors);
+  Take(inputs, out, arguments_);
+  std::vector<DeputyTensor>& outputs = arguments_.output_tensors;
+  Check(Unlocked([&] {
+    return DeputySessionRun(session_, arguments_.input_tensors.data(), arguments_.input_tensors.size(), outputs.data(),
+                            outputs.size());
+  }));
+  return ResultsOf(*model_, outputs, arguments_.given, as_tensors);
+}
+
+nb::object Session::RunValues(nb::handle inputs, nb::handle out, bool as_tensors) {
+  if (!out.is_none())
+    Raise(kDeputyFailedPrecondition, "a model with sequences or optionals writes to no arrays of the caller");
+  const nb::object ordered =
+      nb::module_::import_("deputy._names").attr("in_order")("input", inputs, model_object_.attr("inputs")());
+  Values values;
+  for (size_t i = 0; i < model_->inputs().size(); ++i) AddValue(ordered[i], *model_->inputs()[i].info, values);
+  std::vector<DeputyValue> outputs(model_->outputs().size());
+  Check(Unlocked([&] {
+    return DeputySessionRunValues(session_, values.values.data(), values.values.size(), outputs.data(), outputs.size());
+  }));
+  nb::dict results;
+  for (size_t i = 0; i < outputs.size(); ++i) results[model_->outputs()[i].name] = ObjectOf(outputs[i], as_tensors);
+  return results;
+}
+
+uint64_t Session::Submit(nb::object self, nb::handle inputs, nb::handle out, bool as_tensors, int64_t timeout_ns,
+                         nb::object priority, nb::object done) {
+  Session& session = nb::cast<Session&>(self);
+  auto pending = std::make_unique<Pending>(Pending{self, session.model_, {}, as_tensors, std::move(done)});
+  session.Take(inputs, out, pending->arguments);
+  Arguments& arguments = pending->arguments;
+  DeputyRequest request{};
+  request.struct_size = sizeof(request);
+  request.inputs = arguments.input_tensors.data();
+  request.input_count = arguments.input_tensors.size();
+  request.outputs = arguments.output_tensors.data();
+  request.output_count = arguments.output_tensors.size();
+  request.timeout_ns = timeout_ns;
+  request.has_priority = priority.is_none() ? 0 : 1;
+  if (!priority.is_none()) request.priority = nb::cast<int32_t>(priority);
+  BeginRequest();
+  Pending* const user = pending.release();  // an accepted request may end before Submit returns
+  uint64_t number = 0;
+  DeputyError* error = nullptr;
+  try {
+    error = Unlocked([&] { return DeputySessionSubmit(session.session_, &request, &Done, user, &number); });
+  } catch (...) {
+    pending.reset(user);
+    EndRequest();
+    throw;
+  }
+  if (error != nullptr) {
+    pending.reset(user);
+    EndRequest();
+    Check(error);
+  }
+  return number;
+}
+
+void Session::Resize(const std::vector<std::vector<int64_t>>& shapes) {
+  const OneThread one(*this);
+  std::vector<DeputyShape> given;
+  for (const std::vector<int64_t>& shape : shapes) given.push_back({shape.data(), static_cast<uint32_t>(shape.size())});
+  Check(Unlocked([&] { return DeputySessionResize(session_, given.data(), given.size()); }));
+}
+
+nb::any Session::MeasurePlacement(nb::handle inputs, int64_t budget_ns, double margin, nb::object progress) {
+  const OneThread one(*this);
+  Take(inputs, nb::none(), arguments_);
+  DeputyMeasureOptions options{};
+  options.struct_size = sizeof(options);
+  options.budget_ns = budget_ns;
+  options.margin = margin;
+  options.progress = progress.is_none() ? nullptr : &TellCandidate;
+  options.user = progress.ptr();
+  return ReportOf([&](DeputyReport** report) {
+    return DeputySessionMeasurePlacement(session_, arguments_.input_tensors.data(), arguments_.input_tensors.size(),
+                                         &options, report);
+  });
+}
+
+void Session::Bind(const std::string& name, const DeputyBuffer* buffer, bool is_input) {
+  const OneThread one(*this);
+  Check(Unlocked([&] {
+    return is_input ? DeputySessionBindInput(session_, name.c_str(), buffer)
+                    : DeputySessionBindOutput(session_, name.c_str(), buffer);
+  }));
+  const std::vector<Port>& ports = is_input ? model_->inputs() : model_->outputs();
+  for (size_t i = 0; i < ports.size(); ++i)
+    if (name == ports[i].info->name) (is_input ? bound_inputs_ : bound_outputs_)[i] = buffer != nullptr;
+}
+
+void AddSessions(nb::module_& module) {
+  nb::class_<Session> session(module, "Session", nb::is_weak_referenceable());
+  session.def(nb::init<nb::object>(), nb::arg("model"), nb::sig("def __init__(self, model: Model) -> None"))
+      .def("run", &Session::Run, nb::arg("inputs"), nb::arg("out").none() = nb::none(), nb::arg("as_tensors") = false,
+           nb::sig("def run(self, inputs: object, out: object = None, as_tensors: bool = False) -> "
+                   "dict[str, typing.Any]"))
+      .def("submit", &Session::Submit, nb::arg("inputs"), nb::arg("out").none(), nb::arg("as_tensors"),
+           nb::arg("timeout_ns"), nb::arg("priority").none(), nb::arg("done"),
+           nb::sig("def submit(self, inputs: object, out: object, as_tensors: bool, timeout_ns: int, "
+                   "priority: int | None, done: collections.abc.Callable[..., None]) -> int"))
+      .def("set_in_flight",
+           [](Session& s, size_t most, bool as_they_end) {
+             Check(Unlocked([&] { return DeputySessionSetInFlight(s.get(), most, as_they_end); }));
+           })
+      .def("cancel_request",
+           [](Session& s, uint64_t number) {
+             const Call call;
+             DeputySessionCancelRequest(s.get(), number);
+           })
+      .def("cancel",
+           [](Session& s) {
+             const Call call;
+             DeputySessionCancel(s.get());
+           })
+      .def("set_timeout", [](Session& s, int64_t timeout_ns) { DeputySessionSetTimeout(s.get(), timeout_ns); })
+      .def("set_hints",
+           [](Session& s, int32_t power_level, const std::string& precision, int32_t priority) {
+             const DeputyDType least = precision.empty() ? kDeputyUndefined : DTypeOf(precision.c_str());
+             const DeputyRunHints hints{sizeof(DeputyRunHints), power_level, least, priority};
+             Check(DeputySessionSetHints(s.get(), &hints));
+           })
+      .def("resize", &Session::Resize, nb::arg("shapes"))
+      .def("reset_states", [](Session& s) { Check(Unlocked([&] { return DeputySessionResetStates(s.get()); })); })
+      .def("enable_profiling", [](Session& s, bool on) { DeputySessionEnableProfiling(s.get(), on); })
+      .def("enable_events", [](Session& s, bool on) { DeputySessionEnableEvents(s.get(), on); })
+      .def("statistics",
+           [](Session& s) {
+             return ReportOf([&](DeputyReport** report) { return DeputySessionStatistics(s.get(), report); });
+           })
+      .def("events",
+           [](Session& s) {
+             return ReportOf([&](DeputyReport** report) { return DeputySessionEvents(s.get(), report); });
+           })
+      .def("placement",
+           [](Session& s, bool nodes) {
+             return ReportOf([&](DeputyReport** report) { return DeputySessionPlacement(s.get(), nodes, report); });
+           })
+      .def("traits",
+           [](Session& s) {
+             return ReportOf([&](DeputyReport** report) { return DeputySessionTraits(s.get(), report); });
+           })
+      .def("measure_placement", &Session::MeasurePlacement, nb::arg("inputs"), nb::arg("budget_ns"), nb::arg("margin"),
+           nb::arg("progress").none());
+  AddBuffers(module, session);
+}
+
+}  // namespace deputy::python
