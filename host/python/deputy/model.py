@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
 from . import _native, reports
@@ -105,6 +106,18 @@ class Model:
             session = self._new_session()
         try:
             return session._run(inputs, out, as_tensors)
+        finally:
+            self._idle.append(session)
+
+    @contextlib.contextmanager
+    def idle_session(self) -> Iterator[Session]:
+        """The session of a `run`, for one that needs more: a session that no other run uses meanwhile."""
+        try:
+            session = self._idle.pop()
+        except IndexError:
+            session = self._new_session()
+        try:
+            yield session
         finally:
             self._idle.append(session)
 

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Makes the wheel of the Python package in build/wheels, for the Python of build/python.
+#
+#   packaging/wheel.sh [PREFIX]
+#
+# The wheel holds an installation of Deputy: that of PREFIX; else what build/release has built is installed for it; else
+# it is built.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=build-env.sh
+source "$(dirname "${BASH_SOURCE[0]}")/build-env.sh"
+
+step "1/4 packages of Python"
+packaging/python-deps.sh
+
+step "2/4 installation"
+prefix=${1:-$root/build/wheel-prefix}
+if (($# == 0)); then
+  if [[ ! -e build/release/lib/libdeputy.so ]]; then
+    packaging/install-deps.sh build
+    cmake --preset release -DDEPUTY_BUILD_TESTS=OFF -DDEPUTY_BUILD_CONFORMANCE=OFF
+    cmake --build --preset release --parallel "$jobs"
+  fi
+  rm -rf "$prefix"
+  mkdir -p build
+  cmake --install build/release --prefix "$prefix" >build/wheel-install.log
+fi
+echo "installation: $prefix"
+
+step "3/4 wheel"
+rm -rf build/wheels
+CMAKE_PREFIX_PATH=$prefix build/python/bin/python -m build --wheel --no-isolation --outdir build/wheels/made host/python
+
+step "4/4 libraries, tag and lock"
+PATH=$root/build/python/bin:$PATH build/python/bin/python packaging/repair_wheel.py build/wheels/made/*.whl build/wheels
+ls -l build/wheels/*.whl
