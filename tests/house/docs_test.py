@@ -47,6 +47,8 @@ UNCHECKED = 29
 # No documents of the tree, but of the project that `deputy new-plugin` makes of them: see check_template.
 TEMPLATE = "sdk/template/common/README.md"
 ELSEWHERE = ("sdk/template/",)
+# Checked with the Python package, where the build has it: packaging/python-deps.sh.
+WITH_PYTHON = ("host/docs/python-guide.md",)
 # Read where the sources are only.
 NOT_INSTALLED = (".github/", "tests/faults/", "tests/fuzz/")
 INSTALLED = "share/doc/deputy"  # below the prefix
@@ -353,6 +355,14 @@ def environment_for(prefix, scratch):
     return environment
 
 
+def environment_with_python(environment, build):
+    """That of a document about the package; None where the build does not have it."""
+    python, package = ROOT / "build/python/bin", Path(build).resolve() / "python"
+    if not (python / "python").exists() or not (package / "deputy").is_dir():
+        return None
+    return environment | {"PATH": f"{python}:{environment['PATH']}", "PYTHONPATH": str(package)}
+
+
 def check_tree(arguments):
     names = [name for name in arguments.document if name != TEMPLATE] if arguments.document else documents_of(ROOT)
     if len(names) < 3 and not arguments.document:
@@ -372,7 +382,12 @@ def check_tree(arguments):
             print(message, flush=True)
         environment = environment_for(prefix, scratch)
         for number, name in enumerate(names):
-            found, left = check_document(ROOT, name, scratch / str(number), environment, prefix / INSTALLED)
+            variables = environment_with_python(environment, arguments.build_dir) if name in WITH_PYTHON else environment
+            if variables is None:
+                print(f"{name}: not checked, since the build has no Python package; packaging/python-deps.sh")
+                found, left = check_links(ROOT, name), ["all of it, without Python"]
+            else:
+                found, left = check_document(ROOT, name, scratch / str(number), variables, prefix / INSTALLED)
             wrong += found
             unchecked += [f"{name}:{place}" for place in left]
             blocks += sum(1 for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if FENCE.match(line)) // 2
