@@ -6,7 +6,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=build-env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/build-env.sh"
 most_seconds=20
-wheel=$(ls build/wheels/*.whl)
+wheel=$(ls build/wheels/*-cp311-*.whl) # of Debian's Python
 system=$root/build/wheel-root
 wheels=$root/build/wheel-dependencies
 

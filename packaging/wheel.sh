@@ -1,13 +1,19 @@
 #!/usr/bin/env bash
-# Makes the wheel of the Python package in build/wheels, for the Python of build/python.
+# Makes the wheel of the Python package in build/wheels, for the Python of build/python or another one, 3.9 to 3.14.
 #
-#   packaging/wheel.sh [PREFIX]
+#   packaging/wheel.sh [--python PYTHON] [PREFIX]
 #
 # The wheel holds an installation of Deputy: that of PREFIX; else what build/release has built is installed for it; else
 # it is built.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=build-env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/build-env.sh"
+
+python=
+if [[ ${1:-} == --python ]]; then
+  python=$2
+  shift 2
+fi
 
 step "1/4 packages of Python"
 packaging/python-deps.sh
@@ -27,8 +33,15 @@ fi
 echo "installation: $prefix"
 
 step "3/4 wheel"
-rm -rf build/wheels
-CMAKE_PREFIX_PATH=$prefix build/python/bin/python -m build --wheel --no-isolation --outdir build/wheels/made host/python
+rm -rf build/wheels/made
+export CMAKE_PREFIX_PATH=$prefix
+if [[ -z $python ]]; then
+  rm -f build/wheels/*.whl
+  build/python/bin/python -m build --wheel --no-isolation --config-setting "build-dir=$root/build/wheel-build" \
+    --outdir build/wheels/made host/python
+else # what it needs comes from PyPI, for this version
+  "$python" -m pip wheel --disable-pip-version-check --no-deps --wheel-dir build/wheels/made host/python
+fi
 
 step "4/4 libraries, tag and lock"
 PATH=$root/build/python/bin:$PATH build/python/bin/python packaging/repair_wheel.py build/wheels/made/*.whl build/wheels

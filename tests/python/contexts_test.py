@@ -4,6 +4,7 @@ import json
 import logging
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -93,6 +94,8 @@ def test_keys_and_schema_and_shipped():
     assert "properties" in deputy.config_schema()
     assert {"default", "cpu-only"} <= set(deputy.shipped_configs())
     assert deputy.version() == deputy.__version__ == deputy.installation().version
+    project = Path(__file__).resolve().parents[2] / "host/python/pyproject.toml"
+    assert f'version = "{deputy.version()}"' in project.read_text(encoding="utf-8")
 
 
 def test_progress_is_told():

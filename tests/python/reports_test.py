@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import onnx_bytes
+from conftest import onnx_bytes, unary
 
 import deputy
 from deputy import reports
@@ -112,6 +112,15 @@ def test_placement_draws_itself(digits_folder):
         assert node.name in page
     reason = next(one for node in placement.nodes for one in node.refusals)
     assert reason.reason in page and "<svg" in page and "<script" not in page and "http" not in page
+
+
+def test_placement_of_a_dynamic_model(digits_folder, pictures):
+    model = deputy.Model(digits_folder / "digits.onnx", config="cpu-only")
+    assert model.placement.multiply_adds == 322560
+    model.run([pictures])
+    assert model.placement.multiply_adds == 20 * 322560
+    with pytest.raises(deputy.InvalidArgument, match="dynamic"):
+        deputy.Model(unary("Relu", ("n", "m")), config="cpu-only").placement
 
 
 def test_drawing_escapes_names():

@@ -190,7 +190,7 @@ def test_results_for_dlpack(relu):
     seen = np.from_dlpack(result)
     assert (seen == RELU).all()
     assert address(seen) == address(result.numpy())
-    copied = np.from_dlpack(result, copy=True)
+    copied = np.from_dlpack(OfAnotherFramework(result, copy=True))
     assert address(copied) != address(seen) and (copied == RELU).all()
     del result
     assert (seen == RELU).all()
@@ -199,11 +199,11 @@ def test_results_for_dlpack(relu):
 class OfAnotherFramework:
     """Has no buffer, only DLPack."""
 
-    def __init__(self, tensor):
-        self.tensor = tensor
+    def __init__(self, tensor, **more):
+        self.tensor, self.more = tensor, more
 
     def __dlpack__(self, **arguments):
-        return self.tensor.__dlpack__(**arguments)
+        return self.tensor.__dlpack__(**{**arguments, **self.more})
 
     def __dlpack_device__(self):
         return self.tensor.__dlpack_device__()

@@ -137,8 +137,17 @@ class Model:
 
     @property
     def placement(self) -> reports.PlacementReport:
-        """Which delegate has each node, and why the others do not. A notebook draws it."""
-        return self.placement_for(None)
+        """Which delegate has each node, and why the others do not. A notebook draws it. With dynamic dimensions it is
+        that of the last run; before a run, that of 1 for a dynamic leading dimension, as the command `deputy` has it.
+        """
+        if self._idle and any(extent < 0 for one in self._inputs for extent in one.shape):
+            return self._idle[-1].placement
+        shapes = [  # none of a sequence or an optional
+            [1 if i == 0 and extent < 0 else extent for i, extent in enumerate(one.shape)] if one.kind == "tensor" else []
+            for one in self._inputs
+        ]
+        is_known = all(extent >= 0 for shape in shapes for extent in shape)
+        return self.placement_for(shapes if is_known else None)
 
     def placement_for(self, shapes: Shapes | None) -> reports.PlacementReport:
         """The same for inputs of these shapes; compiles what is missing."""
