@@ -3,9 +3,9 @@
 
     repair_wheel.py WHEEL FOLDER
 
-auditwheel puts the libraries that the wheel needs beside it and finds its manylinux tag. Those of plugins go on into the
-folder of the plugins: in their sandbox they read no other one. The lock of that folder is made then, since the plugins
-were changed, and the licenses of the libraries are added, as Debian's packages have them.
+auditwheel puts the libraries that the wheel needs beside it and finds its manylinux tag. Those of plugins go on into
+the folder of the plugins: in their sandbox they read no other one. The lock of that folder is made then, since the
+plugins were changed, and the licenses of the libraries are added, as Debian's packages have them.
 """
 
 import base64

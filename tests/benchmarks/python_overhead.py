@@ -8,9 +8,9 @@ number of runs, in turns.
                                                                   and 10 us above that of C++
   ... --smoke                                                     few runs: does it work?
 
-The package must be importable: packaging/python-deps.sh, a build, and PYTHONPATH=build/release/python. On a busy machine
-only the least times say something. Both keep their arrays of outputs, as programs that repeat runs do; `new` makes new
-ones in each run.
+The package must be importable: packaging/python-deps.sh, a build, and PYTHONPATH=build/release/python. On a busy
+machine only the least times say something. Both keep their arrays of outputs, as programs that repeat runs do; `new`
+makes new ones in each run.
 """
 
 import argparse

@@ -79,7 +79,8 @@ def test_every_name_is_there_or_refused_by_name():
         except NotImplementedError as error:
             assert name in str(error)
     pairs = [(reference.SessionOptions, ort.SessionOptions()), (reference.RunOptions, ort.RunOptions()),
-             (reference.OrtValue, ort.OrtValue(X)), (reference.NodeArg, ort.NodeArg(deputy.reports.ValueInfo()))]  # fmt: skip
+             (reference.OrtValue, ort.OrtValue(X)),
+             (reference.NodeArg, ort.NodeArg(deputy.reports.ValueInfo()))]  # fmt: skip
     session = ort.InferenceSession(unary("Relu"), providers=["CPUExecutionProvider"])
     pairs += [(reference.InferenceSession, session), (reference.IOBinding, session.io_binding()),
               (reference.ModelMetadata, session.get_modelmeta())]  # fmt: skip
@@ -94,7 +95,8 @@ def test_every_name_is_there_or_refused_by_name():
 
 def test_options_that_are_not_there_are_refused():
     options = ort.SessionOptions()
-    for name, value in (("enable_profiling", True), ("optimized_model_filepath", "m.onnx"), ("use_per_session_threads", False)):
+    wrong = {"enable_profiling": True, "optimized_model_filepath": "m.onnx", "use_per_session_threads": False}
+    for name, value in wrong.items():
         with pytest.raises(NotImplementedError, match=name):
             setattr(options, name, value)
     with pytest.raises(AttributeError):
@@ -133,7 +135,8 @@ def test_threads_of_a_session(digits_folder):
 def test_initializers_that_a_run_may_give():
     nodes = [onnx_bytes.node("Add", ["x", "w"], ["y"], "add")]
     text = onnx_bytes.model(nodes, [onnx_bytes.value_info("x", [3]), onnx_bytes.value_info("w", [3])],
-                            [onnx_bytes.value_info("y", [3])], initializers=[onnx_bytes.tensor([1, 1, 1], [3], "w")])  # fmt: skip
+                            [onnx_bytes.value_info("y", [3])],
+                            initializers=[onnx_bytes.tensor([1, 1, 1], [3], "w")])  # fmt: skip
     session = ort.InferenceSession(text, providers=["CPUExecutionProvider"])
     assert [one.name for one in session.get_inputs()] == ["x"]
     assert [one.name for one in session.get_overridable_initializers()] == ["w"]

@@ -99,7 +99,8 @@ def test_newer_library_and_older(digits):
 def test_placed_graph(digits):
     graph = digits.placed_graph({"image": [1, 1, 28, 28]})
     assert [one["path"] for one in graph["regions"]] == [""]
-    weights = [value["constant"] for node in graph["nodes"] for value in node["inputs"] if value["constant"] is not None]
+    constants = [value["constant"] for node in graph["nodes"] for value in node["inputs"]]
+    weights = [one for one in constants if one is not None]
     assert weights and all(array.size for array in weights)
 
 
@@ -133,7 +134,8 @@ def test_drawing_escapes_names():
 def test_inspect(digits_folder):
     contents = deputy.inspect(digits_folder / "digits.onnx", {"image": [4, 1, 28, 28]})
     assert contents.format == "ONNX" and contents.multiply_adds == 4 * 322560
-    assert contents.inputs[0] == reports.ValueInfo("image", "float32", True, [-1, 1, 28, 28], ["batch", "1", "28", "28"])
+    dims = ["batch", "1", "28", "28"]
+    assert contents.inputs[0] == reports.ValueInfo("image", "float32", True, [-1, 1, 28, 28], dims)
     assert all(node.on_cpu for node in contents.nodes)
 
 

@@ -162,9 +162,11 @@ def test_types_of_ml_dtypes(number, dtype):
 def test_packed_types_are_unpacked(number, dtype, values):
     array = np.array(values, dtype)
     shape = list(array.shape)
-    nodes = [onnx_bytes.node("Cast", ["x"], ["wide"], "wide", to=6), onnx_bytes.node("Cast", ["wide"], ["y"], "y", to=number)]
+    nodes = [onnx_bytes.node("Cast", ["x"], ["wide"], "wide", to=6),
+             onnx_bytes.node("Cast", ["wide"], ["y"], "y", to=number)]  # fmt: skip
     text = onnx_bytes.model(nodes, [onnx_bytes.value_info("x", shape, number)],
-                            [onnx_bytes.value_info("y", shape, number), onnx_bytes.value_info("wide", shape, 6)], opset=21)  # fmt: skip
+                            [onnx_bytes.value_info("y", shape, number), onnx_bytes.value_info("wide", shape, 6)],
+                            opset=21)  # fmt: skip
     results = deputy.Model(text, config="cpu-only").run({"x": array})
     assert (results["wide"] == np.array(values)).all()
     assert results["y"].dtype == np.dtype(dtype) and (results["y"].astype(int) == np.array(values)).all()

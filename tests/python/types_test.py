@@ -30,8 +30,9 @@ def shares(model: deputy.Model) -> dict[str, int]:
 
 
 def mypy(*arguments, folder):
-    return subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(folder / "cache"), *arguments],
-                          capture_output=True, text=True, env={"MYPYPATH": str(FOLDER), "PATH": ""}, timeout=300)  # fmt: skip
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(folder / "cache"), *arguments]
+    environment = {"MYPYPATH": str(FOLDER), "PATH": ""}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
 
 
 def test_package(tmp_path):

@@ -113,7 +113,8 @@ def test_first_answer(environment):
 
 def test_library_is_that_of_the_wheel(environment):
     printed = run(environment, "-c", "import deputy; print(deputy.installation().folder)")
-    assert printed.strip() == str(next((environment / "lib").glob("python3*")) / "site-packages" / INSTALLATION / "lib/deputy")
+    site = next((environment / "lib").glob("python3*")) / "site-packages"
+    assert printed.strip() == str(site / INSTALLATION / "lib/deputy")
 
 
 def test_command(environment):

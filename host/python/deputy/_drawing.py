@@ -80,7 +80,8 @@ def _nodes(report: PlacementReport, colors: dict[str, str]) -> str:
     if left > 0:
         rows.append(f'<tr><td colspan="4">and {left} more</td></tr>')
     head = "<tr><th>node</th><th>operator</th><th>runs on</th><th>why not on the others</th></tr>"
-    return f"<details><summary>{len(report.nodes)} nodes, with reasons</summary><table>{head}{''.join(rows)}</table></details>"
+    summary = f"<summary>{len(report.nodes)} nodes, with reasons</summary>"
+    return f"<details>{summary}<table>{head}{''.join(rows)}</table></details>"
 
 
 def html_of(report: PlacementReport) -> str:

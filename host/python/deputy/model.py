@@ -142,10 +142,10 @@ class Model:
         """
         if self._idle and any(extent < 0 for one in self._inputs for extent in one.shape):
             return self._idle[-1].placement
-        shapes = [  # none of a sequence or an optional
-            [1 if i == 0 and extent < 0 else extent for i, extent in enumerate(one.shape)] if one.kind == "tensor" else []
-            for one in self._inputs
-        ]
+        shapes = [list(one.shape) if one.kind == "tensor" else [] for one in self._inputs]
+        for shape in shapes:
+            if shape and shape[0] < 0:
+                shape[0] = 1
         is_known = all(extent >= 0 for shape in shapes for extent in shape)
         return self.placement_for(shapes if is_known else None)
 

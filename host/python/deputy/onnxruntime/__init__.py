@@ -2,9 +2,9 @@
 
     import deputy.onnxruntime as onnxruntime
 
-Written from ONNX Runtime's documented API. What Deputy does not have raises NotImplementedError with its name. A session
-without providers, or with "DeputyExecutionProvider", has the configuration of this machine; with "CPUExecutionProvider"
-alone it has the CPU.
+Written from ONNX Runtime's documented API. What Deputy does not have raises NotImplementedError with its name. A
+session without providers, or with "DeputyExecutionProvider", has the configuration of this machine; with
+"CPUExecutionProvider" alone it has the CPU.
 """
 
 from __future__ import annotations

@@ -195,7 +195,9 @@ class InferenceSession:
                 raise InvalidArgument(f"Invalid output name:{name}", code=3, advice=advice)
         return output_names
 
-    def _run(self, feed: Mapping[str, Any], out: Mapping[str, Any] | None, options: RunOptions | None) -> dict[str, Any]:
+    def _run(
+        self, feed: Mapping[str, Any], out: Mapping[str, Any] | None, options: RunOptions | None
+    ) -> dict[str, Any]:
         model = self._model
         if len(feed) != len(model.inputs):
             given = tuple(name for name in model.inputs_with_default if name in feed)

@@ -77,7 +77,9 @@ class OrtValue:
         self._dtype = dtype or (dtype_name(value.dtype) if isinstance(value, np.ndarray) else "")
 
     @staticmethod
-    def ortvalue_from_numpy(numpy_obj: Array, device_type: str = "cpu", device_id: int = 0, vendor_id: int = -1) -> OrtValue:
+    def ortvalue_from_numpy(
+        numpy_obj: Array, device_type: str = "cpu", device_id: int = 0, vendor_id: int = -1
+    ) -> OrtValue:
         """In the memory of the array."""
         host_only(device_type)
         return OrtValue(np.ascontiguousarray(numpy_obj).reshape(numpy_obj.shape))
@@ -89,7 +91,11 @@ class OrtValue:
 
     @staticmethod
     def ortvalue_from_shape_and_type(
-        shape: Sequence[int], element_type: Any = None, device_type: str = "cpu", device_id: int = 0, vendor_id: int = -1
+        shape: Sequence[int],
+        element_type: Any = None,
+        device_type: str = "cpu",
+        device_id: int = 0,
+        vendor_id: int = -1,
     ) -> OrtValue:
         if element_type is None:
             raise ValueError("`element_type` is to be provided if pre-allocated memory is provided")
