@@ -40,7 +40,7 @@ def test_session_is_used_in_two_loops(relu):
 
 def test_loop_runs_other_tasks_meanwhile(long_model, long_inputs):
     async def main():
-        session = long_model.session()
+        session = long_model.session(in_flight=1)
         task = asyncio.create_task(session.run_async(long_inputs))
         for _ in range(100):
             done, _ = await asyncio.wait({task}, timeout=0)
@@ -48,8 +48,9 @@ def test_loop_runs_other_tasks_meanwhile(long_model, long_inputs):
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        # The request has ended, so that the session takes another one.
-        assert session.submit({"count": np.array(1, np.int64), "x": long_inputs["x"]}).result()["y"].shape == (4096,)
+        # The next one waits for the end of the request, since the session takes one at a time.
+        outputs = await session.run_async({"count": np.array(1, np.int64), "x": long_inputs["x"]})
+        assert outputs["y"].shape == (4096,)
 
     asyncio.run(main())
 
@@ -119,6 +120,15 @@ def test_too_many_in_flight(long_model, long_inputs):
     future = session.submit(long_inputs)
     with pytest.raises(deputy.Unavailable):
         session.submit(long_inputs)
+    future.cancel()
+
+
+def test_reports_wait_for_requests(long_model, long_inputs):
+    session = long_model.session()
+    future = session.submit(long_inputs)
+    for ask in (lambda: session.statistics, lambda: session.events, lambda: session.placement, session.enable_events):
+        with pytest.raises(deputy.FailedPrecondition, match="in flight"):
+            ask()
     future.cancel()
 
 

@@ -121,6 +121,9 @@ def test_element_types_are_not_converted(relu):
         relu.run({"x": X.astype(np.complex64)})
     with pytest.raises(TypeError):
         relu.run({"x": "text"})
+    for dtype in ("S0", "V0", "O", "M8[s]", "g", [("a", "f4")]):
+        with pytest.raises(TypeError):
+            relu.run({"x": np.zeros((2, 3), dtype)})
 
 
 @pytest.mark.parametrize(

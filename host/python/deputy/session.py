@@ -85,25 +85,29 @@ class Session:
     ) -> Outputs:
         """The outputs, when they are there; until then the event loop runs other tasks. If the task is cancelled, so is
         the request. With as many requests in flight as the session was made for it waits for one to end."""
-        async with self._place():
-            loop = asyncio.get_running_loop()
-            future: asyncio.Future[Outputs] = loop.create_future()
-
-            def done(outputs: Outputs | None, error: Error | None, times: tuple[int, int, int]) -> None:
-                try:
-                    loop.call_soon_threadsafe(_resolve, future, outputs, error)
-                except RuntimeError:  # the loop is closed: nothing waits any more
-                    pass
-
-            number = self._native.submit(inputs, out, as_tensors, _request_timeout(timeout), priority, done)
-            try:
-                return await future
-            except asyncio.CancelledError:
-                self._native.cancel_request(number)
-                raise
-
-    def _place(self) -> asyncio.Semaphore:
         loop = asyncio.get_running_loop()
+        place = self._place(loop)
+        await place.acquire()
+        future: asyncio.Future[Outputs] = loop.create_future()
+
+        def done(outputs: Outputs | None, error: Error | None, times: tuple[int, int, int]) -> None:
+            try:
+                loop.call_soon_threadsafe(_resolve, future, place, outputs, error)
+            except RuntimeError:  # the loop is closed: nothing waits any more
+                pass
+
+        try:
+            number = self._native.submit(inputs, out, as_tensors, _request_timeout(timeout), priority, done)
+        except BaseException:
+            place.release()
+            raise
+        try:
+            return await future
+        except asyncio.CancelledError:  # its place is free when it has ended
+            self._native.cancel_request(number)
+            raise
+
+    def _place(self, loop: asyncio.AbstractEventLoop) -> asyncio.Semaphore:
         if self._places is None or self._places[0] is not loop:
             self._places = (loop, asyncio.Semaphore(self._in_flight))
         return self._places[1]
@@ -199,7 +203,10 @@ def _request_timeout(seconds: float | None) -> int:
     return -1 if seconds is not None and seconds < 0 else _timeout_ns(seconds)
 
 
-def _resolve(future: asyncio.Future[Outputs], outputs: Outputs | None, error: Error | None) -> None:
+def _resolve(
+    future: asyncio.Future[Outputs], place: asyncio.Semaphore, outputs: Outputs | None, error: Error | None
+) -> None:
+    place.release()
     if future.done():  # cancelled
         return
     if error is not None:

@@ -17,10 +17,17 @@ namespace deputy::python {
 class OneThread {
  public:
   explicit OneThread(Session& session) : session_(session) {
+    Check(session);
+    session.is_running_ = true;
+  }
+  static void Check(const Session& session) {
     if (session.is_running_)
       Raise(kDeputyFailedPrecondition, "another thread is in a run of this session",
             "each thread has a session of its own; Model.run takes care of that");
-    session.is_running_ = true;
+  }
+  static void CheckNoRequests(const Session& session) {
+    if (session.in_flight_ != 0)
+      Raise(kDeputyFailedPrecondition, "requests of this session are in flight", "wait for their results");
   }
   ~OneThread() {
     session_.arguments_.Clear();
@@ -34,6 +41,21 @@ class OneThread {
 };
 
 namespace {
+
+// Settings and reports of a session, which the library leaves to its one thread.
+template <class F>
+auto Alone(Session& session, const F& function) {
+  const OneThread one(session);
+  OneThread::CheckNoRequests(session);
+  return function(session.get());
+}
+
+template <class F>
+nb::any ReportAlone(Session& session, const F& function) {
+  return Alone(session, [&](DeputySession* handle) {
+    return ReportOf([&](DeputyReport** report) { return function(handle, report); });
+  });
+}
 
 nb::object ResultOf(DeputyTensor& tensor, bool as_tensor) {
   if (tensor.data == nullptr && tensor.dtype == kDeputyUndefined) return nb::none();
@@ -59,6 +81,7 @@ struct Pending {
 };
 
 void Deliver(Pending& pending, const DeputyRequestResult& result) {
+  nb::cast<Session&>(pending.session).EndRequest();
   nb::object outputs = nb::none(), error = nb::none();
   if (result.error != nullptr) {
     error = ExceptionOf(result.error);
@@ -179,6 +202,7 @@ nb::object Session::RunValues(nb::handle inputs, nb::handle out, bool as_tensors
 uint64_t Session::Submit(nb::object self, nb::handle inputs, nb::handle out, bool as_tensors, int64_t timeout_ns,
                          nb::object priority, nb::object done) {
   Session& session = nb::cast<Session&>(self);
+  OneThread::Check(session);
   auto pending = std::make_unique<Pending>(Pending{self, session.model_, {}, as_tensors, std::move(done)});
   session.Take(inputs, out, pending->arguments);
   Arguments& arguments = pending->arguments;
@@ -192,6 +216,7 @@ uint64_t Session::Submit(nb::object self, nb::handle inputs, nb::handle out, boo
   request.has_priority = priority.is_none() ? 0 : 1;
   if (!priority.is_none()) request.priority = nb::cast<int32_t>(priority);
   BeginRequest();
+  ++session.in_flight_;
   Pending* const user = pending.release();  // an accepted request may end before Submit returns
   uint64_t number = 0;
   DeputyError* error = nullptr;
@@ -199,13 +224,15 @@ uint64_t Session::Submit(nb::object self, nb::handle inputs, nb::handle out, boo
     error = Unlocked([&] { return DeputySessionSubmit(session.session_, &request, &Done, user, &number); });
   } catch (...) {
     pending.reset(user);
-    EndRequest();
+    --session.in_flight_;
+    python::EndRequest();
     throw;
   }
   if (error != nullptr) {
     pending.reset(user);
-    EndRequest();
-    Check(error);
+    --session.in_flight_;
+    python::EndRequest();
+    python::Check(error);
   }
   return number;
 }
@@ -244,8 +271,8 @@ void Session::Bind(const std::string& name, const DeputyBuffer* buffer, bool is_
 }
 
 void AddSessions(nb::module_& module) {
-  nb::class_<Session> session(module, "Session", nb::is_weak_referenceable());
-  session.def(nb::init<nb::object>(), nb::arg("model"), nb::sig("def __init__(self, model: Model) -> None"))
+  nb::class_<Session> bound(module, "Session");
+  bound.def(nb::init<nb::object>(), nb::arg("model"), nb::sig("def __init__(self, model: Model) -> None"))
       .def("run", &Session::Run, nb::arg("inputs"), nb::arg("out").none() = nb::none(), nb::arg("as_tensors") = false,
            nb::sig("def run(self, inputs: object, out: object = None, as_tensors: bool = False) -> "
                    "dict[str, typing.Any]"))
@@ -267,36 +294,43 @@ void AddSessions(nb::module_& module) {
              const Call call;
              DeputySessionCancel(s.get());
            })
-      .def("set_timeout", [](Session& s, int64_t timeout_ns) { DeputySessionSetTimeout(s.get(), timeout_ns); })
+      .def("set_timeout",
+           [](Session& s, int64_t timeout_ns) {
+             Alone(s, [&](DeputySession* session) { DeputySessionSetTimeout(session, timeout_ns); });
+           })
       .def("set_hints",
            [](Session& s, int32_t power_level, const std::string& precision, int32_t priority) {
              const DeputyDType least = precision.empty() ? kDeputyUndefined : DTypeOf(precision.c_str());
              const DeputyRunHints hints{sizeof(DeputyRunHints), power_level, least, priority};
-             Check(DeputySessionSetHints(s.get(), &hints));
+             Check(Alone(s, [&](DeputySession* session) { return DeputySessionSetHints(session, &hints); }));
            })
       .def("resize", &Session::Resize, nb::arg("shapes"))
-      .def("reset_states", [](Session& s) { Check(Unlocked([&] { return DeputySessionResetStates(s.get()); })); })
-      .def("enable_profiling", [](Session& s, bool on) { DeputySessionEnableProfiling(s.get(), on); })
-      .def("enable_events", [](Session& s, bool on) { DeputySessionEnableEvents(s.get(), on); })
-      .def("statistics",
+      .def("reset_states",
            [](Session& s) {
-             return ReportOf([&](DeputyReport** report) { return DeputySessionStatistics(s.get(), report); });
+             Alone(s, [](DeputySession* session) {
+               Check(Unlocked([session] { return DeputySessionResetStates(session); }));
+             });
            })
-      .def("events",
-           [](Session& s) {
-             return ReportOf([&](DeputyReport** report) { return DeputySessionEvents(s.get(), report); });
+      .def("enable_profiling",
+           [](Session& s, bool on) {
+             Alone(s, [on](DeputySession* session) { DeputySessionEnableProfiling(session, on); });
            })
+      .def("enable_events",
+           [](Session& s, bool on) {
+             Alone(s, [on](DeputySession* session) { DeputySessionEnableEvents(session, on); });
+           })
+      .def("statistics", [](Session& s) { return ReportAlone(s, &DeputySessionStatistics); })
+      .def("events", [](Session& s) { return ReportAlone(s, &DeputySessionEvents); })
       .def("placement",
            [](Session& s, bool nodes) {
-             return ReportOf([&](DeputyReport** report) { return DeputySessionPlacement(s.get(), nodes, report); });
+             return ReportAlone(s, [nodes](const DeputySession* session, DeputyReport** report) {
+               return DeputySessionPlacement(session, nodes, report);
+             });
            })
-      .def("traits",
-           [](Session& s) {
-             return ReportOf([&](DeputyReport** report) { return DeputySessionTraits(s.get(), report); });
-           })
+      .def("traits", [](Session& s) { return ReportAlone(s, &DeputySessionTraits); })
       .def("measure_placement", &Session::MeasurePlacement, nb::arg("inputs"), nb::arg("budget_ns"), nb::arg("margin"),
            nb::arg("progress").none());
-  AddBuffers(module, session);
+  AddBuffers(module, bound);
 }
 
 }  // namespace deputy::python

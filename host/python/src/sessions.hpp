@@ -43,6 +43,8 @@ class Session {
   void Bind(const std::string& name, const DeputyBuffer* buffer, bool is_input);
 
   DeputySession* get() const { return session_; }
+  // A request is about to be delivered.
+  void EndRequest() { --in_flight_; }
   const Model& model() const { return *model_; }
 
  private:
@@ -57,6 +59,7 @@ class Session {
   DeputySession* session_ = nullptr;
   Arguments arguments_;  // of runs, used again
   bool is_running_ = false;
+  size_t in_flight_ = 0;  // requests whose callbacks have not begun
   std::vector<bool> bound_inputs_, bound_outputs_;
 };
 

@@ -224,8 +224,9 @@ bool Borrowed::Export(nb::handle object, int flags) {
     return false;
   }
   const DeputyDType dtype = DTypeOfFormat(view_.format, view_.itemsize);
-  const bool is_aligned = reinterpret_cast<uintptr_t>(view_.buf) % static_cast<uintptr_t>(view_.itemsize) == 0;
-  if (dtype == kDeputyUndefined || !is_aligned) {
+  // What has a type has a size.
+  if (dtype == kDeputyUndefined ||
+      reinterpret_cast<uintptr_t>(view_.buf) % static_cast<uintptr_t>(view_.itemsize) != 0) {
     PyBuffer_Release(&view_);
     view_ = {};
     return false;
