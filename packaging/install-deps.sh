@@ -2,7 +2,7 @@
 # Installs the Debian 12 packages that Deputy is built and tested with. Needs root or sudo only when one is missing;
 # if all are installed it needs neither network nor privileges.
 #
-#   packaging/install-deps.sh [build] [test] [package]      default: build
+#   packaging/install-deps.sh [build] [test] [package] [python]      default: build
 set -euo pipefail
 
 build=(
@@ -39,14 +39,17 @@ test=(
 # Debian packages, and the test that installs them in a root of its own.
 package_tools=(debhelper dpkg-dev lintian mmdebstrap)
 
+python=(python3-venv python3-dev) # the Python package: packaging/python-deps.sh and wheel.sh
+
 wanted=()
 for group in "${@:-build}"; do
   case "$group" in
     build) wanted+=("${build[@]}") ;;
     test) wanted+=("${test[@]}") ;;
     package) wanted+=("${package_tools[@]}") ;;
+    python) wanted+=("${python[@]}") ;;
     *)
-      echo "install-deps: unknown group '$group'; known: build, test, package" >&2
+      echo "install-deps: unknown group '$group'; known: build, test, package, python" >&2
       exit 2
       ;;
   esac

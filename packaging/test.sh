@@ -6,7 +6,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/build-env.sh"
 
 step "1/4 packages"
-packaging/install-deps.sh build test
+packaging/install-deps.sh build test python
 packaging/python-deps.sh || echo "no build/python: the tests of the Python package will be skipped"
 packaging/peers.sh || echo "no peers: the tests that compare with LiteRT and ONNX Runtime will be skipped"
 

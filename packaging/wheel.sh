@@ -16,6 +16,7 @@ if [[ ${1:-} == --python ]]; then
 fi
 
 step "1/4 packages of Python"
+packaging/install-deps.sh python
 packaging/python-deps.sh
 
 step "2/4 installation"
