@@ -157,6 +157,25 @@ def test_log_goes_to_logging(caplog):
     assert "deputy.host" in {record.name for record in caplog.records}
 
 
+def test_a_reload_changes_a_live_session(tmp_path):
+    edge = tmp_path / "edge.yaml"
+    edge.write_text("version: 1\n")
+    context = deputy.Context.from_yaml(edge)
+    session = deputy.Model(unary("Relu"), config=context).session()
+    session.run([X])
+    edge.write_text("version: 1\ndelegates: [{name: npu0, delegate: sim_npu}]\n")
+    context.reload()
+    assert (session.run([X])["y"] == np.maximum(X, 0)).all()
+    assert [node.delegate for node in session.placement.nodes] == ["npu0"]
+    edge.write_text("version: 1\ndelegate: []\n")
+    with pytest.raises(deputy.ConfigError, match="edge.yaml:2:1"):
+        context.reload()
+    told = context.health.configuration
+    assert (told.generation, told.succeeded, told.failed) == (2, 1, 1) and "edge.yaml:2:1" in told.error
+    context.reload(deputy.Context.from_text("version: 1\n"))
+    assert context.health.configuration.generation == 3
+
+
 def test_hints(relu):
     session = relu.session()
     session.set_hints(power_level=1, precision="float16", priority=3)

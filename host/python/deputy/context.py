@@ -93,6 +93,11 @@ class Context:
         """Changes an option of an opened delegate, for runs that begin afterwards."""
         self._native.set_option(delegate, option, _yaml(value))
 
+    def reload(self, next: Context | None = None) -> None:
+        """Reads the sources again, or takes those of another context, and puts them in force for the runs that begin
+        afterwards, of all models and sessions. An error changes nothing; `health.configuration` tells of it."""
+        self._native.reload(None if next is None else next._native)
+
     def set_progress(self, sink: ProgressSink | None) -> None:
         """Takes the stages of loading, for delegates and models that are opened afterwards."""
         if sink is None:

@@ -298,12 +298,26 @@ class DelegateHealthReport:
 
 
 @dataclass(frozen=True)
+class ReloadReport:
+    """Which configuration is in force, and how reloads of it ended."""
+
+    generation: int = 0
+    since_ns: int = 0
+    files: list[str] = field(default_factory=list)
+    succeeded: int = 0
+    failed: int = 0
+    error: str = ""
+    failed_at_ns: int = 0
+
+
+@dataclass(frozen=True)
 class HealthReport:
-    """Failures of a context's delegates, since they were opened."""
+    """Failures of a context's delegates, since they were opened, and the configuration in force."""
 
     degraded: bool = False
     delegates: list[DelegateHealthReport] = field(default_factory=list)
     incidents: list[Incident] = field(default_factory=list)
+    configuration: ReloadReport = field(default_factory=ReloadReport)
 
 
 @dataclass(frozen=True)
@@ -362,6 +376,7 @@ class ConfigProblem:
     column: int = 0
     message: str = ""
     place: str = ""
+    code: str = ""
 
 
 @dataclass(frozen=True)

@@ -114,6 +114,13 @@ void AddContexts(nb::module_& module) {
                return DeputyContextSetOption(context.get(), delegate.c_str(), option.c_str(), value.c_str());
              }));
            })
+      .def(
+          "reload",
+          [](Context& context, const Context* next) {
+            Check(
+                Unlocked([&] { return DeputyContextReload(context.get(), next == nullptr ? nullptr : next->get()); }));
+          },
+          nb::arg("next").none())
       .def("check", [](const Context& c) { Check(Unlocked([&] { return DeputyContextCheck(c.get()); })); })
       .def("load", [](Context& c) { Check(Unlocked([&] { return DeputyContextLoad(c.get()); })); })
       .def("configured_delegates",
