@@ -109,12 +109,12 @@ collect() {
   fi
   step "$script"
   "$script"
-  mapfile -t made < <(find "$folder" -maxdepth 2 -name "$pattern" | LC_ALL=C sort)
+  mapfile -t made < <(find "$folder" -maxdepth 1 -name "$pattern" | LC_ALL=C sort)
   ((${#made[@]})) || { echo "release.sh: $script made no $pattern below $folder" >&2 && exit 1; }
   cp -t "$output" "${made[@]}"
 }
-collect packaging/deb.sh build/deb '*.deb'
-collect packaging/wheel.sh build/wheel '*.whl'
+collect packaging/deb.sh build/deb/packages '*.deb'
+collect packaging/wheel.sh build/wheels '*.whl'
 
 step "bill of materials"
 $helpers/sbom.py --prefix "$prefix" --build-dir "$build" --version "$version" --epoch "$SOURCE_DATE_EPOCH" \

@@ -33,7 +33,7 @@ thread_local uint32_t sink_depth = 0;
 
 // systemd names the device and the inode of the stream that it has connected. [any-thread]
 bool IsJournal(int descriptor) {
-  const char* const stream = std::getenv("JOURNAL_STREAM");
+  const char* const stream = secure_getenv("JOURNAL_STREAM");
   struct stat status {};
   return stream != nullptr && fstat(descriptor, &status) == 0 &&
          fmt::format("{}:{}", status.st_dev, status.st_ino) == stream;
