@@ -73,12 +73,6 @@ DeputyError* MakeContext(const char* const* settings, size_t count, DeputyContex
   });
 }
 
-template <class F>
-DeputyError* ReportOf(const DeputyContext* context, DeputyReport** report, const F& function) {
-  if (context == nullptr) return MissingArgument("context");
-  return Report(report, function);
-}
-
 std::optional<std::string> OptionalText(const char* text) {
   return text == nullptr ? std::nullopt : std::optional<std::string>(text);
 }
@@ -163,7 +157,8 @@ DeputyError* DeputyContextAddInProcess(DeputyContext* context, const deputy_plug
 }
 
 DeputyError* DeputyContextNextInProcess(const DeputyContext* context, DeputyReport** name) {
-  return ReportOf(context, name, [&]() -> Result<std::string> { return context->context.NextInProcessName(); });
+  return ReportOf(context, "context", name,
+                  [&]() -> Result<std::string> { return context->context.NextInProcessName(); });
 }
 
 DeputyError* DeputyContextSetOption(DeputyContext* context, const char* delegate, const char* option,
@@ -228,16 +223,16 @@ DeputyError* DeputyContextLoad(DeputyContext* context) {
 }
 
 DeputyError* DeputyContextConfiguredDelegates(const DeputyContext* context, DeputyReport** report) {
-  return ReportOf(context, report,
+  return ReportOf(context, "context", report,
                   [&]() -> Result<std::vector<deputy::DeviceInfo>> { return context->context.ConfiguredDelegates(); });
 }
 
 DeputyError* DeputyContextDelegates(const DeputyContext* context, DeputyReport** report) {
-  return ReportOf(context, report, [&] { return context->context.ListDelegates(); });
+  return ReportOf(context, "context", report, [&] { return context->context.ListDelegates(); });
 }
 
 DeputyError* DeputyContextPlugins(const DeputyContext* context, const char* options, DeputyReport** report) {
-  return ReportOf(context, report, [&]() -> Result<deputy::PluginListing> {
+  return ReportOf(context, "context", report, [&]() -> Result<deputy::PluginListing> {
     deputy::PluginQuery query;
     DEPUTY_RETURN_IF_ERROR(ReadOptions(options, query));
     return context->context.ListPlugins(query);
@@ -245,26 +240,27 @@ DeputyError* DeputyContextPlugins(const DeputyContext* context, const char* opti
 }
 
 DeputyError* DeputyContextHealth(const DeputyContext* context, DeputyReport** report) {
-  return ReportOf(context, report, [&]() -> Result<deputy::HealthReport> { return context->context.Health(); });
+  return ReportOf(context, "context", report,
+                  [&]() -> Result<deputy::HealthReport> { return context->context.Health(); });
 }
 
 DeputyError* DeputyContextConfig(const DeputyContext* context, int plugin_defaults, DeputyReport** text) {
-  return ReportOf(context, text,
+  return ReportOf(context, "context", text,
                   [&]() -> Result<std::string> { return context->context.ShowConfig(plugin_defaults != 0); });
 }
 
 DeputyError* DeputyContextTraits(const DeputyContext* context, DeputyReport** report) {
-  return ReportOf(context, report, [&]() -> Result<ContextTraits> {
+  return ReportOf(context, "context", report, [&]() -> Result<ContextTraits> {
     return ContextTraits{context->context.MeasuresPlacements(), context->context.HasFallback()};
   });
 }
 
 DeputyError* DeputyContextCache(const DeputyContext* context, int check, DeputyReport** report) {
-  return ReportOf(context, report, [&] { return context->context.ListCache(check != 0); });
+  return ReportOf(context, "context", report, [&] { return context->context.ListCache(check != 0); });
 }
 
 DeputyError* DeputyContextPurgeCache(const DeputyContext* context, const char* options, DeputyReport** report) {
-  return ReportOf(context, report, [&]() -> Result<deputy::CacheListing> {
+  return ReportOf(context, "context", report, [&]() -> Result<deputy::CacheListing> {
     deputy::CacheFilter filter;
     DEPUTY_RETURN_IF_ERROR(ReadOptions(options, filter));
     return context->context.PurgeCache(filter);
@@ -272,11 +268,11 @@ DeputyError* DeputyContextPurgeCache(const DeputyContext* context, const char* o
 }
 
 DeputyError* DeputyContextQuarantine(const DeputyContext* context, const char* name, DeputyReport** report) {
-  return ReportOf(context, report, [&] { return context->context.ListQuarantine(OptionalText(name)); });
+  return ReportOf(context, "context", report, [&] { return context->context.ListQuarantine(OptionalText(name)); });
 }
 
 DeputyError* DeputyContextClearQuarantine(const DeputyContext* context, const char* name, DeputyReport** report) {
-  return ReportOf(context, report, [&] { return context->context.ClearQuarantine(OptionalText(name)); });
+  return ReportOf(context, "context", report, [&] { return context->context.ClearQuarantine(OptionalText(name)); });
 }
 
 void DeputySetLogSink(DeputyLogSink sink, void* user) {

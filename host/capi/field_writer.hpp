@@ -110,4 +110,10 @@ DeputyError* Report(DeputyReport** report, const F& function) {
   });
 }
 
+// The same of a handle, which must be there; `name` is the argument's.
+template <class H, class F>
+DeputyError* ReportOf(const H* handle, const char* name, DeputyReport** report, const F& function) {
+  return handle == nullptr ? MissingArgument(name) : Report(report, function);
+}
+
 }  // namespace deputy::host::capi

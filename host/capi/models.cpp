@@ -40,12 +40,6 @@ DeputyError* MakeModel(const DeputyContext* context, const char* options, Deputy
   });
 }
 
-template <class F>
-DeputyError* ReportOf(const DeputyModel* model, DeputyReport** report, const F& function) {
-  if (model == nullptr) return MissingArgument("model");
-  return Report(report, function);
-}
-
 struct ModelProperties {
   std::vector<std::string> inputs_with_default;
   std::vector<std::pair<std::string, std::string>> metadata;
@@ -97,7 +91,7 @@ const DeputyValueInfo* DeputyModelOutput(const DeputyModel* model, size_t index)
 }
 
 DeputyError* DeputyModelTraits(const DeputyModel* model, DeputyReport** report) {
-  return ReportOf(model, report, [&]() -> Result<ModelProperties> {
+  return ReportOf(model, "model", report, [&]() -> Result<ModelProperties> {
     return ModelProperties{model->model.inputs_with_default(), model->model.metadata(), model->model.has_states()};
   });
 }
@@ -127,7 +121,7 @@ DeputyError* DeputyModelPlacement(const DeputyModel* model, const DeputyShape* s
 
 DeputyError* DeputyModelVerify(const DeputyModel* model, const DeputyTensor* inputs, size_t count, const char* options,
                                DeputyReport** report) {
-  return ReportOf(model, report, [&]() -> Result<std::vector<deputy::PartitionVerification>> {
+  return ReportOf(model, "model", report, [&]() -> Result<std::vector<deputy::PartitionVerification>> {
     deputy::VerifyOptions given;
     DEPUTY_RETURN_IF_ERROR(ReadOptions(options, given));
     std::vector<deputy::Tensor> tensors;
@@ -137,11 +131,11 @@ DeputyError* DeputyModelVerify(const DeputyModel* model, const DeputyTensor* inp
 }
 
 DeputyError* DeputyModelMeasuredPlacements(const DeputyModel* model, DeputyReport** text) {
-  return ReportOf(model, text, [&] { return model->model.MeasuredPlacements(); });
+  return ReportOf(model, "model", text, [&] { return model->model.MeasuredPlacements(); });
 }
 
 DeputyError* DeputyModelHealth(const DeputyModel* model, DeputyReport** report) {
-  return ReportOf(model, report, [&]() -> Result<deputy::HealthReport> { return model->model.Health(); });
+  return ReportOf(model, "model", report, [&]() -> Result<deputy::HealthReport> { return model->model.Health(); });
 }
 
 DeputyError* DeputyModelSave(const DeputyModel* model, const char* path) {

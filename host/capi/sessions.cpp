@@ -97,12 +97,6 @@ void End(RequestRecord& record, PredictResult&& result) {
   GiveBack(record);
 }
 
-template <class F>
-DeputyError* ReportOf(const DeputySession* session, DeputyReport** report, const F& function) {
-  if (session == nullptr) return MissingArgument("session");
-  return Report(report, function);
-}
-
 }  // namespace
 }  // namespace deputy::host::capi
 
@@ -240,21 +234,22 @@ void DeputySessionEnableEvents(DeputySession* session, int on) {
 }
 
 DeputyError* DeputySessionStatistics(const DeputySession* session, DeputyReport** report) {
-  return ReportOf(session, report, [&]() -> Result<deputy::RunStatistics> { return session->session.statistics(); });
+  return ReportOf(session, "session", report,
+                  [&]() -> Result<deputy::RunStatistics> { return session->session.statistics(); });
 }
 
 DeputyError* DeputySessionEvents(const DeputySession* session, DeputyReport** report) {
-  return ReportOf(session, report,
+  return ReportOf(session, "session", report,
                   [&]() -> Result<std::vector<deputy::RunEvent>> { return session->session.events(); });
 }
 
 DeputyError* DeputySessionPlacement(const DeputySession* session, int nodes, DeputyReport** report) {
-  return ReportOf(session, report,
+  return ReportOf(session, "session", report,
                   [&] { return nodes != 0 ? session->session.Placement() : session->session.DelegateShares(); });
 }
 
 DeputyError* DeputySessionTraits(const DeputySession* session, DeputyReport** report) {
-  return ReportOf(session, report, [&] { return session->session.Traits(); });
+  return ReportOf(session, "session", report, [&] { return session->session.Traits(); });
 }
 
 DeputyError* DeputySessionMeasurePlacement(DeputySession* session, const DeputyTensor* inputs, size_t count,
@@ -262,7 +257,7 @@ DeputyError* DeputySessionMeasurePlacement(DeputySession* session, const DeputyT
   const deputy::MeasureOptions defaults;
   const DeputyMeasureOptions given =
       Known(options, {sizeof(DeputyMeasureOptions), defaults.budget.count(), defaults.margin, nullptr, nullptr});
-  return ReportOf(session, report, [&]() -> Result<deputy::MeasureReport> {
+  return ReportOf(session, "session", report, [&]() -> Result<deputy::MeasureReport> {
     std::vector<deputy::Tensor> tensors;
     DEPUTY_RETURN_IF_ERROR(Take({inputs, inputs == nullptr ? 0 : count}, tensors));
     deputy::MeasureOptions wanted{std::chrono::nanoseconds(given.budget_ns), given.margin};
