@@ -68,6 +68,11 @@ class Problems {
       list_.push_back({std::move(at), std::move(message), code});
     }
   }
+  // Adds those of another collection, the ones beyond its limit too.
+  void Take(const Problems& others) {
+    for (const Problem& problem : others.list_) Add(problem.at, problem.message, problem.code);
+    dropped_ += others.dropped_;
+  }
   bool empty() const { return list_.empty(); }
   bool full() const { return list_.size() >= kMost; }
   size_t dropped() const { return dropped_; }

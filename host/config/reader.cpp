@@ -104,7 +104,7 @@ class TreeBuilder : public YAML::EventHandler {
     return mark.pos < 0 ? 0 : std::min(static_cast<size_t>(mark.pos), text_.size());
   }
   void Refuse(size_t offset, std::string message) {
-    problems_.Add(index_.At(offset), std::move(message));
+    problems_.Add(index_.At(offset), std::move(message), ProblemCode::kSyntax);
     if (problems_.full()) throw Stop{};
   }
 
@@ -150,7 +150,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   void Add(YamlNode node) {
     if (++count_ > kMostConfigNodes) {
-      problems_.Add(node.at, fmt::format("there are more than {} values", kMostConfigNodes));
+      problems_.Add(node.at, fmt::format("there are more than {} values", kMostConfigNodes), ProblemCode::kSyntax);
       throw Stop{};
     }
     if (stack_.empty()) {
@@ -257,22 +257,29 @@ void ReportSyntax(const YAML::Exception& error, std::string_view text, const Tre
                   const LineIndex& index, Problems& problems) {
   if (error.msg == YAML::ErrorMsg::DOC_IN_SCALAR || error.msg == YAML::ErrorMsg::EOF_IN_SCALAR) {
     if (const auto quote = OpenQuote(text, builder.last_offset())) {
-      problems.Add(index.At(*quote), "this quote is never closed");
+      problems.Add(index.At(*quote), "this quote is never closed", ProblemCode::kSyntax);
       return;
     }
   }
-  problems.Add(index.At(builder.Offset(error.mark)), Reworded(error.msg));
+  problems.Add(index.At(builder.Offset(error.mark)), Reworded(error.msg), ProblemCode::kSyntax);
 }
 
-std::optional<YamlNode> Read(std::string_view text, const std::string& source, bool lines, Problems& problems) {
+}  // namespace
+
+std::optional<YamlNode> ReadYaml(std::string_view text, const std::string& source, bool lines, Problems& problems) {
   const LineIndex index(text, source, lines);
   if (text.size() > kMostConfigBytes) {
     problems.Add(index.At(0),
-                 fmt::format("the configuration has {} bytes, the maximum is {}", text.size(), kMostConfigBytes));
+                 fmt::format("the configuration has {} bytes, the maximum is {}", text.size(), kMostConfigBytes),
+                 ProblemCode::kSyntax);
     return std::nullopt;
   }
-  CheckText(text, index, problems);
-  if (!problems.empty()) return std::nullopt;
+  Problems unreadable;
+  CheckText(text, index, unreadable);
+  if (!unreadable.empty()) {
+    problems.Take(unreadable);
+    return std::nullopt;
+  }
 
   TreeBuilder builder(text, index, problems);
   try {
@@ -289,20 +296,9 @@ std::optional<YamlNode> Read(std::string_view text, const std::string& source, b
   }
   std::optional<YamlNode> root = builder.TakeRoot();
   if (!root || root->kind == YamlNode::Kind::kNull) {
-    problems.Add(index.At(0), "the configuration is empty; it needs at least 'version: 1'");
+    problems.Add(index.At(0), "the configuration is empty; it needs at least 'version: 1'", ProblemCode::kSyntax);
     return std::nullopt;
   }
-  return root;
-}
-
-}  // namespace
-
-std::optional<YamlNode> ReadYaml(std::string_view text, const std::string& source, bool lines, Problems& problems) {
-  Problems found;
-  std::optional<YamlNode> root = Read(text, source, lines, found);
-  for (const Problem& problem : found.list())
-    problems.Add(problem.at, problem.message,
-                 problem.code == ProblemCode::kDuplicate ? problem.code : ProblemCode::kSyntax);
   return root;
 }
 

@@ -19,30 +19,31 @@ bool IsContinuation(unsigned char byte) { return (byte & 0xc0) == 0x80; }
 // False: stop, the other checks do not apply to this text.
 bool CheckCharacters(std::string_view text, const LineIndex& index, Problems& problems) {
   if (text.substr(0, 2) == "\xff\xfe" || text.substr(0, 2) == "\xfe\xff") {
-    problems.Add(index.At(0), "this is UTF-16; save the file as UTF-8");
+    problems.Add(index.At(0), "this is UTF-16; save the file as UTF-8", ProblemCode::kSyntax);
     return false;
   }
   if (text.substr(0, 3) == "\xef\xbb\xbf") {
-    problems.Add(index.At(0), "the file begins with a byte order mark; save it as UTF-8 without one");
+    problems.Add(index.At(0), "the file begins with a byte order mark; save it as UTF-8 without one",
+                 ProblemCode::kSyntax);
     return false;
   }
   for (size_t i = 0; i < text.size();) {
     const unsigned char byte = ByteAt(text, i);
     const size_t length = Utf8Length(text.substr(i));
     if (length == 0) {
-      problems.Add(index.At(i), fmt::format("byte 0x{:02x} is not valid UTF-8", byte));
+      problems.Add(index.At(i), fmt::format("byte 0x{:02x} is not valid UTF-8", byte), ProblemCode::kSyntax);
       return false;
     }
     if (byte == 0) {
-      problems.Add(index.At(i), "a NUL byte; this is not a text file, or not UTF-8");
+      problems.Add(index.At(i), "a NUL byte; this is not a text file, or not UTF-8", ProblemCode::kSyntax);
       return false;
     }
     if (byte == '\r' && ByteAt(text, i + 1) != '\n') {
-      problems.Add(index.At(i), "a carriage return without a line feed");
+      problems.Add(index.At(i), "a carriage return without a line feed", ProblemCode::kSyntax);
     } else if ((byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') || byte == 0x7f) {
-      problems.Add(index.At(i), fmt::format("control character 0x{:02x}", byte));
+      problems.Add(index.At(i), fmt::format("control character 0x{:02x}", byte), ProblemCode::kSyntax);
     } else if (byte == 0xc2 && ByteAt(text, i + 1) < 0xa0) {
-      problems.Add(index.At(i), fmt::format("control character U+{:04X}", ByteAt(text, i + 1)));
+      problems.Add(index.At(i), fmt::format("control character U+{:04X}", ByteAt(text, i + 1)), ProblemCode::kSyntax);
     }
     i += length;
   }
@@ -54,8 +55,9 @@ void CheckLine(std::string_view text, size_t begin, size_t end, const LineIndex&
   for (; first < end && (text[first] == ' ' || text[first] == '\t' || text[first] == '\r'); ++first)
     if (text[first] == '\t') tab = std::min(tab, first);
   if (first == end) return;
-  if (tab != end) problems.Add(index.At(tab), "a tab as indentation; use spaces");
-  if (text[begin] == '%') problems.Add(index.At(begin), "directives (%YAML, %TAG) are not accepted");
+  if (tab != end) problems.Add(index.At(tab), "a tab as indentation; use spaces", ProblemCode::kSyntax);
+  if (text[begin] == '%')
+    problems.Add(index.At(begin), "directives (%YAML, %TAG) are not accepted", ProblemCode::kSyntax);
 }
 
 }  // namespace

@@ -234,6 +234,18 @@ TEST(SchemaTest, ManyProblemsAreCutWithACount) {
   EXPECT_TRUE(Contains(config.status().message(), "\nand 100 more")) << config.status().message();
 }
 
+TEST(SchemaTest, ManyProblemsOfTheTextAreCutWithACount) {
+  std::string duplicates = "version: 1\n";
+  for (int i = 0; i < 150; ++i) duplicates += "fallback: cpu\n";
+  for (const std::string& text : {duplicates, std::string(149, '\x01')}) {
+    ConfigLoader loader;
+    loader.AddText("t.yaml", text);
+    const Result<Config> config = loader.Finish();
+    EXPECT_EQ(loader.problems().size(), Problems::kMost);
+    EXPECT_TRUE(Contains(config.status().message(), "\nand 49 more")) << config.status().message();
+  }
+}
+
 TEST(SchemaTest, R59_NumbersAreDecimalAndUnquoted) {
   constexpr const char* kExpected = "t.yaml:2:16: 'threads' must be auto or a whole number from 1 to 1024, not ";
   const auto problem = [](const std::string& value) {
