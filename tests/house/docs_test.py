@@ -57,6 +57,7 @@ SAMPLES = "tests/samples/"  # are installed whole
 FENCE = re.compile(r"^( *)(```+)\s*([A-Za-z+]*)\s*$")
 CHECK = re.compile(r"^ *<!-- check: (.+) -->$")
 NAMED = re.compile(r"`([\w./-]+)`(, continued)?:$")
+DECISION = re.compile(r"\[ADR (\d+)\]\([^)]*?(\d{4})-[^)]*\)")
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 HEADING = re.compile(r"^#{1,6} +(.*?) *#*$")
 TIME = re.compile(r"\d[\d.,]*\s?(ns|us|ms|s)\b")
@@ -248,6 +249,8 @@ def check_links(root, name, prefix=None):
     """Dead links of a document; with a prefix also those that lead out of it."""
     wrong, page = [], root / name
     for number, line in outside_of_blocks(page):
+        wrong += [f"{name}:{number}: 'ADR {label}' is a link to {decision}" for label, decision in DECISION.findall(line)
+                  if int(label) != int(decision)]
         for target, anchor in LINK.findall(line):
             if "://" in target or not (target or anchor):
                 continue
@@ -430,6 +433,8 @@ def self_test():
         ("[there](a.md), [web](https://example.com/x)\n", ""),
         ("[not there](b.md#part)\n", "a link to b.md"),
         ("# A part, `x`\n\n## Twice\n\n## Twice\n\n[here](#a-part-x), [there](a.md#twice-1)\n", ""),
+        ("[ADR 3](sample/0003-x.md)\n", "a link to sample/0003-x.md, which is not there"),
+        ("[ADR 4](https://example.com/0003-x.md)\n", "'ADR 4' is a link to 0003"),
         ("# A part\n\n[here](#a-prat)\n", "a link to #a-prat, a heading"),
         ("```json\n[1]\n```\n\n[there](a.md#1)\n", "a link to a.md#1, a heading"),
         ("## Twice\n\n[there](a.md#twice-1)\n", "a heading that is not there"),
