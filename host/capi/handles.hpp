@@ -1,6 +1,7 @@
 // What is behind the handles of the C API.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -38,13 +39,19 @@ struct RequestRecord {
   std::vector<DeputyTensor> results;
 };
 
+// Tensors of runs, used again.
+struct RunTensors {
+  std::vector<Tensor> inputs, outputs;
+};
+
 }  // namespace deputy::host::capi
 
 struct DeputySession {
   std::mutex mutex;  // of `idle` and `records`
   std::vector<std::unique_ptr<deputy::host::capi::RequestRecord>> records;
   std::vector<deputy::host::capi::RequestRecord*> idle;
-  std::vector<deputy::Tensor> inputs, outputs;  // of runs, used again
+  std::atomic<bool> is_busy{false};  // `tensors` is in use
+  deputy::host::capi::RunTensors tensors;
   size_t output_count = 0;
   deputy::Session session;  // last: it waits for its requests
 };

@@ -111,18 +111,23 @@ void DeputySessionFree(DeputySession* session) { delete session; }
 DeputyError* DeputySessionRun(DeputySession* session, const DeputyTensor* inputs, size_t input_count,
                               DeputyTensor* outputs, size_t output_count) {
   if (session == nullptr) return MissingArgument("session");
-  return Guard([&]() -> Status {
+  // A second thread gets its error from Predict, and must not touch the tensors of the first.
+  const bool is_first = !session->is_busy.exchange(true, std::memory_order_acquire);
+  RunTensors others;
+  RunTensors& tensors = is_first ? session->tensors : others;
+  DeputyError* const error = Guard([&]() -> Status {
     DEPUTY_RETURN_IF_ERROR(CheckCounts(*session, inputs, input_count, outputs, output_count));
-    if (Status taken = Take({inputs, input_count}, session->inputs); !taken.ok()) return std::move(taken).At("inputs");
-    if (Status taken = Take({outputs, output_count}, session->outputs); !taken.ok())
+    if (Status taken = Take({inputs, input_count}, tensors.inputs); !taken.ok()) return std::move(taken).At("inputs");
+    if (Status taken = Take({outputs, output_count}, tensors.outputs); !taken.ok())
       return std::move(taken).At("outputs");
-    Status status = session->session.Predict(session->inputs, &session->outputs);
-    if (status.ok())
-      for (size_t i = 0; i < output_count; ++i) Give(session->outputs[i], outputs[i]);
-    Forget(session->inputs);
-    Forget(session->outputs);
-    return status;
+    DEPUTY_RETURN_IF_ERROR(session->session.Predict(tensors.inputs, &tensors.outputs));
+    for (size_t i = 0; i < output_count; ++i) Give(tensors.outputs[i], outputs[i]);
+    return {};
   });
+  Forget(tensors.inputs);
+  Forget(tensors.outputs);
+  if (is_first) session->is_busy.store(false, std::memory_order_release);
+  return error;
 }
 
 DeputyError* DeputySessionRunValues(DeputySession* session, const DeputyValue* inputs, size_t input_count,

@@ -340,7 +340,8 @@ typedef struct DeputyShape {
  * `graph` also the values and attributes of all nodes. */
 DEPUTY_C_API DeputyError *DeputyModelPlacement(const DeputyModel *model, const DeputyShape *shapes, size_t count,
                                                int graph, DeputyReport **report);
-/* Compares each delegate's partitions with the CPU. {"rtol", "atol", "atol_scale", "outliers", "folder"} */
+/* Compares each delegate's partitions with the CPU. {"rtol", "atol", "atol_scale", "outliers", "computes_in",
+ * "folder"} */
 DEPUTY_C_API DeputyError *DeputyModelVerify(const DeputyModel *model, const DeputyTensor *inputs, size_t count,
                                             const char *options, DeputyReport **report);
 /* The text of MODEL.placement.yaml. */

@@ -191,6 +191,50 @@ static void another_shape_is_another_output(void) {
   DeputyContextFree(context);
 }
 
+struct runner {
+  DeputySession *session;
+  const DeputyTensor *input;
+  const float *expected;
+  size_t refused, wrong;
+};
+
+static void *run_again_and_again(void *argument) {
+  struct runner *runner = argument;
+  for (int i = 0; i < 2000; ++i) {
+    DeputyTensor output = {0};
+    DeputyError *error = DeputySessionRun(runner->session, runner->input, 1, &output, 1);
+    if (error == NULL)
+      runner->wrong += memcmp(output.data, runner->expected, 40) != 0;
+    else if (DeputyErrorCode(error) == kDeputyFailedPrecondition)
+      ++runner->refused;
+    else
+      ++runner->wrong;
+    DeputyErrorFree(error);
+    DeputyTensorRelease(&output);
+  }
+  return NULL;
+}
+
+static void a_second_thread_is_refused(void) {
+  DeputyContext *context = cpu_context();
+  DeputyModel *model = digits_model(context, NULL);
+  DeputySession *session = NULL;
+  OK(DeputyModelCreateSession(model, &session));
+  DeputyTensor input = picture_tensor(0.1f), expected = {0};
+  OK(DeputySessionRun(session, &input, 1, &expected, 1));
+  struct runner runners[2] = {{session, &input, expected.data, 0, 0}, {session, &input, expected.data, 0, 0}};
+  pthread_t threads[2];
+  for (int i = 0; i < 2; ++i) CHECK(pthread_create(&threads[i], NULL, run_again_and_again, &runners[i]) == 0);
+  for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+  CHECK(runners[0].wrong == 0 && runners[1].wrong == 0);
+  CHECK(runners[0].refused + runners[1].refused > 0);
+  DeputyTensorRelease(&expected);
+  DeputyTensorRelease(&input);
+  DeputySessionFree(session);
+  DeputyModelFree(model);
+  DeputyContextFree(context);
+}
+
 struct requests {
   pthread_mutex_t mutex;
   pthread_cond_t changed;
@@ -559,6 +603,7 @@ int main(int count, char **arguments) {
   models_tell_their_inputs();
   runs_are_in_place_or_owned();
   another_shape_is_another_output();
+  a_second_thread_is_refused();
   requests_end_in_their_callback();
   reports_are_trees_and_json();
   delegates_come_from_yaml_and_code();

@@ -1,7 +1,7 @@
 // The fields of reports and options, each listed once, by their names in the C API (deputy.h) and in JSON.
 //
 // Describe(visitor, object) calls visitor(name, member) for each field, in a fixed order. Names only grow: a field is
-// never renamed or given another meaning (tests/abi/golden_reports.txt).
+// never renamed or given another meaning (tests/capi/golden_test.py).
 #pragma once
 
 #include <array>
