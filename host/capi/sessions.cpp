@@ -61,40 +61,41 @@ RequestRecord& TakeRecord(DeputySession& session) {
   return record;
 }
 
-void GiveBack(RequestRecord& record) {
-  const std::lock_guard lock(record.session->mutex);
-  record.session->idle.push_back(&record);
-}
+// Gives a record back, without memory of the caller.
+struct ReturnRecord {
+  void operator()(RequestRecord* record) const {
+    for (std::vector<DeputyTensor>* tensors : {&record->results, &record->given}) {
+      for (const DeputyTensor& tensor : *tensors) DeputyMemoryRelease(tensor.memory);
+      tensors->clear();
+    }
+    Forget(record->inputs);
+    Forget(record->outputs);
+    const std::lock_guard lock(record->session->mutex);
+    record->session->idle.push_back(record);
+  }
+};
+using HeldRecord = std::unique_ptr<RequestRecord, ReturnRecord>;
 
-void End(RequestRecord& record, PredictResult&& result) {
+void End(HeldRecord record, PredictResult&& result) {
   const std::unique_ptr<DeputyError, decltype(&DeputyErrorFree)> error(ErrorOf(std::move(result.status)),
                                                                        &DeputyErrorFree);
   if (error == nullptr) {
-    record.results = record.given;
-    record.results.resize(result.outputs.size());
-    for (DeputyTensor& tensor : record.results) DeputyMemoryRetain(tensor.memory);
-    for (size_t i = 0; i < result.outputs.size(); ++i) Give(result.outputs[i], record.results[i]);
+    record->results = record->given;
+    for (const DeputyTensor& tensor : record->results) DeputyMemoryRetain(tensor.memory);
+    record->results.resize(result.outputs.size());
+    for (size_t i = 0; i < result.outputs.size(); ++i) Give(result.outputs[i], record->results[i]);
   }
   const DeputyRequestResult given{sizeof(DeputyRequestResult),
                                   result.request,
                                   error.get(),
-                                  error == nullptr ? record.results.data() : nullptr,
-                                  error == nullptr ? record.results.size() : 0,
+                                  error == nullptr ? record->results.data() : nullptr,
+                                  record->results.size(),
                                   result.submitted_ns,
                                   result.begun_ns,
                                   result.ended_ns};
-  record.inputs = std::move(result.inputs);
-  record.outputs = std::move(result.outputs);
-  const DeputyRequestDone done = record.done;
-  void* const user = record.user;
-  done(user, &given);
-  for (DeputyTensor& tensor : record.results) DeputyMemoryRelease(tensor.memory);
-  record.results.clear();
-  for (DeputyTensor& tensor : record.given) DeputyMemoryRelease(tensor.memory);
-  record.given.clear();
-  Forget(record.inputs);
-  Forget(record.outputs);
-  GiveBack(record);
+  record->inputs = std::move(result.inputs);
+  record->outputs = std::move(result.outputs);
+  record->done(record->user, &given);
 }
 
 }  // namespace
@@ -159,33 +160,27 @@ DeputyError* DeputySessionSubmit(DeputySession* session, const DeputyRequest* re
     if (given.outputs != nullptr && given.output_count != session->output_count)
       return deputy::host::Error(StatusCode::kInvalidArgument, "{} outputs are given, but the model has {}",
                                  given.output_count, session->output_count);
-    RequestRecord& record = TakeRecord(*session);
-    record.done = done;
-    record.user = user;
+    HeldRecord record(&TakeRecord(*session));
+    record->done = done;
+    record->user = user;
     const size_t outputs = given.outputs == nullptr ? 0 : given.output_count;
-    Status status = Take({given.inputs, given.input_count}, record.inputs);
-    if (status.ok()) status = Take({given.outputs, outputs}, record.outputs);
-    if (status.ok()) {
-      record.given.assign(given.outputs, given.outputs + outputs);
-      for (DeputyTensor& tensor : record.given) DeputyMemoryRetain(tensor.memory);
-      deputy::RequestOptions options{std::move(record.outputs), std::chrono::nanoseconds(given.timeout_ns), {}};
-      if (given.has_priority != 0) options.priority = given.priority;
-      Result<uint64_t> accepted = session->session.PredictAsync(
-          std::move(record.inputs), [&record](deputy::PredictResult&& result) { End(record, std::move(result)); },
-          std::move(options));
-      if (accepted.ok()) {
-        if (number != nullptr) *number = *accepted;
-        return {};
-      }
-      record.outputs = std::move(options.outputs);
-      status = std::move(accepted).status();
-      for (DeputyTensor& tensor : record.given) DeputyMemoryRelease(tensor.memory);
-      record.given.clear();
+    DEPUTY_RETURN_IF_ERROR(Take({given.inputs, given.input_count}, record->inputs));
+    DEPUTY_RETURN_IF_ERROR(Take({given.outputs, outputs}, record->outputs));
+    record->given.assign(given.outputs, given.outputs + outputs);
+    for (const DeputyTensor& tensor : record->given) DeputyMemoryRetain(tensor.memory);
+    deputy::RequestOptions options{std::move(record->outputs), std::chrono::nanoseconds(given.timeout_ns), {}};
+    if (given.has_priority != 0) options.priority = given.priority;
+    Result<uint64_t> accepted = session->session.PredictAsync(
+        std::move(record->inputs),
+        [held = record.get()](deputy::PredictResult&& result) { End(HeldRecord(held), std::move(result)); },
+        std::move(options));
+    if (!accepted.ok()) {
+      record->outputs = std::move(options.outputs);
+      return std::move(accepted).status();
     }
-    Forget(record.inputs);
-    Forget(record.outputs);
-    GiveBack(record);
-    return status;
+    (void)record.release();  // it is held by the request
+    if (number != nullptr) *number = *accepted;
+    return {};
   });
 }
 
