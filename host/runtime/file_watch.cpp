@@ -87,20 +87,30 @@ void FileWatch::Wake() {
 
 Status FileWatch::WatchPlaces() {
   watched_ = places_();
+  Status status = WatchFolders();
+  seen_ = Look();  // after the watches begin: a change is seen or told
+  return status;
+}
+
+Status FileWatch::WatchFolders() {
   Descriptor notify(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (notify.get() < 0)
     return Error(StatusCode::kUnavailable, "files cannot be watched: {}", std::strerror(errno))
         .Advise("raise fs.inotify.max_user_instances");
-  std::set<fs::path> folders;
-  std::error_code ignored;
-  for (const fs::path& place : watched_) AddFolders(fs::absolute(place, ignored), kMostLinks, folders);
-  for (const fs::path& folder : folders)
-    if (inotify_add_watch(notify.get(), folder.c_str(), kEvents) < 0 && errno != ENOENT && errno != EACCES)
-      return Error(StatusCode::kUnavailable, "the folder cannot be watched: {}", std::strerror(errno))
-          .At(folder.string())
-          .Advise("raise fs.inotify.max_user_watches");
+  const auto find = [this] {
+    std::set<fs::path> folders;
+    std::error_code ignored;
+    for (const fs::path& place : watched_) AddFolders(fs::absolute(place, ignored), kMostLinks, folders);
+    return folders;
+  };
+  // Again if a folder has appeared between the search and the watch of the one above it.
+  for (std::set<fs::path> folders = find(), before; folders != before; before = std::exchange(folders, find()))
+    for (const fs::path& folder : folders)
+      if (inotify_add_watch(notify.get(), folder.c_str(), kEvents) < 0 && errno != ENOENT && errno != EACCES)
+        return Error(StatusCode::kUnavailable, "the folder cannot be watched: {}", std::strerror(errno))
+            .At(folder.string())
+            .Advise("raise fs.inotify.max_user_watches");
   notify_ = std::move(notify);
-  seen_ = Look();
   return {};
 }
 
@@ -131,18 +141,19 @@ bool FileWatch::Await(int milliseconds) {
 void FileWatch::Run() {
   while (!ends_) {
     try {
-      Status status;
       if (Await(-1)) {
         const auto end = std::chrono::steady_clock::now() + kLongestBurst;
         while (Await(kQuietMs) && std::chrono::steady_clock::now() < end) {
         }
-      } else if (!ends_ && places_() != watched_) {
-        status = WatchPlaces();
       }
-      const bool has_changed = !ends_ && status.ok() && Look() != seen_;
-      for (bool again = has_changed; again; again = status.ok() && !ends_ && places_() != watched_) {
-        status = WatchPlaces();
-        changed_();  // other places: what they were meanwhile is not known
+      Status status;
+      for (bool again = !ends_; again;) {
+        const std::vector<fs::path> places = watched_;
+        const std::string seen = seen_;
+        status = WatchPlaces();  // also where nothing has changed: a new folder needs a watch
+        // Other places: what they were meanwhile is not known.
+        again = !ends_ && (watched_ != places || seen_ != seen);
+        if (again) changed_();
       }
       if (!status.ok()) Log(LogLevel::kWarning, "{}; further changes may be missed", status.ToString());
     } catch (const std::bad_alloc&) {

@@ -19,15 +19,15 @@ class FileWatch {
  public:
   // Calls `changed` after one of the places has become another file, also by a link on its path, has other contents, or
   // has appeared or disappeared: once nothing has changed for a tenth of a second, or after two seconds in which
-  // something did. A place that is a folder stands for its files *.yaml. `places` is called at the start and after each
-  // change. kUnavailable: the system refuses a watch or a thread.
+  // something did; and when the places are others. A place that is a folder stands for its files *.yaml. `places` is
+  // called at the start and after each change. kUnavailable: the system refuses a watch or a thread.
   using Places = std::function<std::vector<std::filesystem::path>()>;
   static Result<std::unique_ptr<FileWatch>> Start(Places places, std::function<void()> changed);
   ~FileWatch();
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
 
-  // The places are others now. [any-thread]
+  // The places may be others now. [any-thread]
   void AskForPlaces() { Wake(); }
 
  private:
@@ -39,6 +39,7 @@ class FileWatch {
   bool Await(int milliseconds);
   // Asks for the places, and watches their folders, or those above absent ones.
   Status WatchPlaces();
+  Status WatchFolders();
   // The same text as long as nothing has changed.
   std::string Look() const;
 

@@ -152,9 +152,10 @@ class DEPUTY_API Context {
   // The same with the sources of another context, and with what was set there in code, in place of this one's.
   Status Reload(const Context& next);
   // From now on, until this context is changed or destroyed, calls Reload after its files have changed: those that it
-  // was read from, drop-ins that are added or removed, the link to a bundle's version. `reloaded` is called with the
-  // result, on a thread of the context; it must neither change nor destroy it. kFailedPrecondition: it was not read
-  // from files; kUnavailable: the system refuses to watch them.
+  // was read from, drop-ins that are added or removed, the link to a bundle's version; and once after a Reload with
+  // the sources of another context, whose files may have changed meanwhile. `reloaded` is called with the result, on a
+  // thread of the context; it must neither change nor destroy it. kFailedPrecondition: it was not read from files;
+  // kUnavailable: the system refuses to watch them.
   Status WatchFiles(std::function<void(const Status&)> reloaded = {});
 
   // Whether every delegate that a rule or a log level names is listed in the configuration or was added in code,
