@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import unary
+from conftest import FLOAT, onnx_bytes, unary
 
 import deputy
 
@@ -105,6 +105,21 @@ def test_futures(relu):
     done, _ = concurrent.futures.wait(futures)
     assert len(done) == 8
     assert all((future.result()["y"] == RELU * i).all() for i, future in enumerate(futures))
+
+
+def test_results_that_cannot_be_made_are_an_error(monkeypatch):
+    """NumPy has no bfloat16 without ml_dtypes; the output after it is released as well."""
+    nodes = [onnx_bytes.node("Cast", ["x"], ["narrow"], "narrow", to=16), onnx_bytes.node("Relu", ["x"], ["y"], "relu")]
+    outputs = [onnx_bytes.value_info("narrow", [2, 3], 16), onnx_bytes.value_info("y", [2, 3], FLOAT)]
+    text = onnx_bytes.model(nodes, [onnx_bytes.value_info("x", [2, 3])], outputs, opset=21)
+    session = deputy.Model(text, config="cpu-only").session()
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    with pytest.raises(TypeError, match="pip install ml_dtypes"):
+        session.submit([X]).result(timeout=60)
+    with pytest.raises(TypeError, match="pip install ml_dtypes"):
+        asyncio.run(asyncio.wait_for(session.run_async([X]), 60))
+    with pytest.raises(TypeError, match="pip install ml_dtypes"):
+        session.run([X])
 
 
 def test_future_is_cancelled(long_model, long_inputs):

@@ -2,12 +2,13 @@
 
 import gc
 import os
+import sys
 import threading
 import time
 
 import numpy as np
 import pytest
-from conftest import unary
+from conftest import onnx_bytes, unary
 
 import deputy
 import deputy.digits
@@ -107,6 +108,23 @@ def test_nothing_leaks(way):
 
     runs = {"run": 100_000, "out": 100_000}.get(way, 20_000)
     assert least_growth(once, runs) < 4 * runs
+
+
+def test_results_that_cannot_be_made_are_freed(monkeypatch):
+    """Outputs after one of a type that NumPy does not have."""
+    nodes = [onnx_bytes.node("Cast", ["x"], ["narrow"], to=16), onnx_bytes.node("Neg", ["x"], ["y"])]
+    outputs = [onnx_bytes.value_info("narrow", [4096], 16), onnx_bytes.value_info("y", [4096])]
+    text = onnx_bytes.model(nodes, [onnx_bytes.value_info("x", [4096])], outputs, opset=21)
+    session = deputy.Model(text, config="cpu-only").session()
+    x = np.ones(4096, np.float32)
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+
+    def once():
+        with pytest.raises(TypeError):
+            session.run([x])
+        assert isinstance(session.submit([x]).exception(), TypeError)
+
+    assert least_growth(once, 500) < 500 * 1024
 
 
 def test_models_and_contexts_are_freed():

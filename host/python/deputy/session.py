@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from . import _native, reports
 from ._native import Buffer
-from .errors import Error
 
 if TYPE_CHECKING:
     from .model import Model
@@ -90,7 +89,7 @@ class Session:
         await place.acquire()
         future: asyncio.Future[Outputs] = loop.create_future()
 
-        def done(outputs: Outputs | None, error: Error | None, times: tuple[int, int, int]) -> None:
+        def done(outputs: Outputs | None, error: BaseException | None) -> None:
             try:
                 loop.call_soon_threadsafe(_resolve, future, place, outputs, error)
             except RuntimeError:  # the loop is closed: nothing waits any more
@@ -204,7 +203,7 @@ def _request_timeout(seconds: float | None) -> int:
 
 
 def _resolve(
-    future: asyncio.Future[Outputs], place: asyncio.Semaphore, outputs: Outputs | None, error: Error | None
+    future: asyncio.Future[Outputs], place: asyncio.Semaphore, outputs: Outputs | None, error: BaseException | None
 ) -> None:
     place.release()
     if future.done():  # cancelled
@@ -226,7 +225,7 @@ class _Request(concurrent.futures.Future[Outputs]):
             inputs, out, as_tensors, _request_timeout(timeout), priority, self._done
         )
 
-    def _done(self, outputs: Outputs | None, error: Error | None, times: tuple[int, int, int]) -> None:
+    def _done(self, outputs: Outputs | None, error: BaseException | None) -> None:
         if not self.set_running_or_notify_cancel():
             return
         if error is not None:

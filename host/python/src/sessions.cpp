@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "calls.hpp"
@@ -62,9 +63,21 @@ nb::object ResultOf(DeputyTensor& tensor, bool as_tensor) {
   return as_tensor ? TensorOf(tensor) : ArrayOf(tensor);
 }
 
-// The outputs by their names; takes over the references of `tensors`.
+// Releases what is left in the results of a run when they are out of scope.
+template <auto release>
+struct ReleaseAll {
+  template <class Results>
+  void operator()(Results* results) const {
+    for (auto& one : *results) release(&one);
+  }
+};
+template <class T, auto release>
+using Held = std::unique_ptr<std::vector<T>, ReleaseAll<release>>;
+
+// The outputs by their names; takes over the references of `tensors`, also where it throws.
 nb::object ResultsOf(const Model& model, std::vector<DeputyTensor>& tensors, const std::vector<nb::object>& given,
                      bool as_tensors) {
+  const Held<DeputyTensor, &DeputyTensorRelease> held(&tensors);
   nb::dict results;
   for (size_t i = 0; i < tensors.size(); ++i)
     results[model.outputs()[i].name] = given[i].is_valid() ? given[i] : ResultOf(tensors[i], as_tensors);
@@ -80,17 +93,31 @@ struct Pending {
   nb::object done;
 };
 
+nb::object OutputsOf(const Pending& pending, const DeputyRequestResult& result) {
+  std::vector<DeputyTensor> tensors(result.outputs, result.outputs + result.output_count);
+  for (DeputyTensor& tensor : tensors) DeputyMemoryRetain(tensor.memory);
+  return ResultsOf(*pending.model, tensors, pending.arguments.given, pending.as_tensors);
+}
+
+nb::object ExceptionOfType(PyObject* type, const char* message) { return nb::borrow(type)(message); }
+
+// Always calls `done`, without which the program would wait forever.
 void Deliver(Pending& pending, const DeputyRequestResult& result) {
   nb::cast<Session&>(pending.session).EndRequest();
   nb::object outputs = nb::none(), error = nb::none();
-  if (result.error != nullptr) {
-    error = ExceptionOf(result.error);
-  } else {
-    std::vector<DeputyTensor> tensors(result.outputs, result.outputs + result.output_count);
-    for (DeputyTensor& tensor : tensors) DeputyMemoryRetain(tensor.memory);
-    outputs = ResultsOf(*pending.model, tensors, pending.arguments.given, pending.as_tensors);
+  try {
+    if (result.error != nullptr)
+      error = ExceptionOf(result.error);
+    else
+      outputs = OutputsOf(pending, result);
+  } catch (const nb::python_error& raised) {
+    error = nb::borrow(raised.value());
+  } catch (const std::bad_alloc& raised) {
+    error = ExceptionOfType(PyExc_MemoryError, raised.what());
+  } catch (const std::exception& raised) {
+    error = ExceptionOfType(PyExc_RuntimeError, raised.what());
   }
-  pending.done(outputs, error, nb::make_tuple(result.submitted_ns, result.begun_ns, result.ended_ns));
+  pending.done(outputs, error);
 }
 
 // Called by a thread of the session.
@@ -133,12 +160,12 @@ void AddValue(nb::handle object, const DeputyValueInfo& info, Values& values) {
   values.values.push_back({is_given && is_sequence, info.dtype, tensors.data(), tensors.size(), nullptr});
 }
 
-nb::object ObjectOf(DeputyValue& value, bool as_tensors) {
-  const std::unique_ptr<DeputyValue, decltype(&DeputyValueRelease)> held(&value, &DeputyValueRelease);
+nb::object ObjectOf(const DeputyValue& value, bool as_tensors) {
   const auto element = [&](size_t index) {
     DeputyTensor tensor = value.tensors[index];
     tensor.memory = value.memory;
     DeputyMemoryRetain(tensor.memory);
+    const std::unique_ptr<DeputyTensor, decltype(&DeputyTensorRelease)> held(&tensor, &DeputyTensorRelease);
     return ResultOf(tensor, as_tensors);
   };
   if (value.is_sequence == 0) return value.count == 0 ? nb::none() : element(0);
@@ -194,6 +221,7 @@ nb::object Session::RunValues(nb::handle inputs, nb::handle out, bool as_tensors
   Check(Unlocked([&] {
     return DeputySessionRunValues(session_, values.values.data(), values.values.size(), outputs.data(), outputs.size());
   }));
+  const Held<DeputyValue, &DeputyValueRelease> held(&outputs);
   nb::dict results;
   for (size_t i = 0; i < outputs.size(); ++i) results[model_->outputs()[i].name] = ObjectOf(outputs[i], as_tensors);
   return results;

@@ -34,7 +34,7 @@ class Session {
 
   // A dict or a list of inputs; a dict of outputs by their names.
   nb::object Run(nb::handle inputs, nb::handle out, bool as_tensors);
-  // Calls done(results, error, times) on a thread of the session.
+  // Calls done(results, error) on a thread of the session.
   static uint64_t Submit(nb::object self, nb::handle inputs, nb::handle out, bool as_tensors, int64_t timeout_ns,
                          nb::object priority, nb::object done);
 
