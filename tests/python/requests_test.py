@@ -170,14 +170,19 @@ x = np.ones((2, 3), np.float32)
     "source",
     [
         "futures = [model.session().submit([x]) for _ in range(8)]",
-        "deputy.set_log_sink(lambda *_: None)\ndeputy.Model",
+        "deputy.set_log_sink(lambda *_: None)\nmodel.run([x])",
         "session = model.session(in_flight=100)\n[session.submit([x]) for _ in range(100)]",
         "def forever():\n  while True: model.run([x])\n"
+        "for _ in range(4): threading.Thread(target=forever, daemon=True).start()\nmodel.run([x])",
+        "def forever():\n  while True: model.session().run([x])\n"
+        "for _ in range(4): threading.Thread(target=forever, daemon=True).start()\nmodel.run([x])",
+        "def forever():\n  while True: deputy.Context('cpu-only').load()\n"
         "for _ in range(4): threading.Thread(target=forever, daemon=True).start()\nmodel.run([x])",
         "async def main():\n  session = model.session()\n  asyncio.create_task(session.run_async([x]))\n"
         "asyncio.run(main())",
     ],
-    ids=["futures", "log", "many", "daemon threads", "task of a closed loop"],
+    ids=["futures", "log", "many", "daemon threads", "daemon threads with sessions", "daemon threads with contexts",
+         "task of a closed loop"],
 )
 def test_interpreter_ends(source):
     done = run(MODEL + source)

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct Calls {
   std::condition_variable none_left;
   size_t running = 0;                     // calls and requests; guarded by `mutex`
   bool closing = false;                   // written with the GIL and `mutex`
+  std::thread::id closer;                 // the thread that ends the interpreter; as `closing`
   std::set<DeputySession*> sessions;      // with the GIL
   std::vector<DeputySession*> left_over;  // with the GIL: those whose last reference a callback had
 };
@@ -31,8 +33,7 @@ thread_local int callbacks = 0;
 void FreeLeftOver() {
   if (callbacks != 0) return;
   for (DeputySession* session : std::exchange(TheCalls().left_over, {})) {
-    const nb::gil_scoped_release unlocked;
-    DeputySessionFree(session);
+    FreeUnlocked([session] { DeputySessionFree(session); });
   }
 }
 
@@ -42,6 +43,7 @@ void Close() {
   {
     const std::lock_guard lock(calls.mutex);
     calls.closing = true;
+    calls.closer = std::this_thread::get_id();
   }
   const std::set<DeputySession*> sessions = calls.sessions;
   for (DeputySession* session : sessions) DeputySessionCancel(session);
@@ -72,6 +74,20 @@ Call::~Call() {
   EndRequest();
 }
 
+bool BeginFree(PyThreadState*& state) noexcept {
+  Calls& calls = TheCalls();
+  const std::lock_guard lock(calls.mutex);
+  if (calls.closing && calls.closer != std::this_thread::get_id()) return false;
+  ++calls.running;
+  state = PyEval_SaveThread();
+  return true;
+}
+
+void EndFree(PyThreadState* state) noexcept {
+  PyEval_RestoreThread(state);
+  EndRequest();
+}
+
 void BeginRequest() {
   Calls& calls = TheCalls();
   const std::lock_guard lock(calls.mutex);
@@ -92,16 +108,13 @@ void Register(DeputySession* session) {
   TheCalls().sessions.insert(session);
 }
 
-void Free(DeputySession* session) {
+void Free(DeputySession* session) noexcept {
   TheCalls().sessions.erase(session);
   if (callbacks != 0) {
     TheCalls().left_over.push_back(session);
     return;
   }
-  {
-    const nb::gil_scoped_release unlocked;
-    DeputySessionFree(session);
-  }
+  FreeUnlocked([session] { DeputySessionFree(session); });
   FreeLeftOver();
 }
 

@@ -29,6 +29,20 @@ DeputyError* Unlocked(const F& function) {
   return function();
 }
 
+// Begins a free of a handle without the GIL, where it is possible; see FreeUnlocked. With the GIL.
+bool BeginFree(PyThreadState*& state) noexcept;
+void EndFree(PyThreadState* state) noexcept;
+
+// Runs `free` without the GIL, for destructors. When the interpreter ends, only the thread that ends it still frees:
+// any other one would come back into an interpreter that is gone, and leaves the handle to the end of the process.
+template <class F>
+void FreeUnlocked(const F& free) noexcept {
+  PyThreadState* state = nullptr;
+  if (!BeginFree(state)) return;
+  free();
+  EndFree(state);
+}
+
 // A request, whose callback the end of the interpreter waits for as well. [any-thread]
 void BeginRequest();
 void EndRequest();
@@ -45,7 +59,7 @@ class Callback {
 // Sessions that the end of the interpreter cancels. With the GIL.
 void Register(DeputySession* session);
 // Frees a session, which waits for its callbacks; in a callback, later and by another thread. With the GIL.
-void Free(DeputySession* session);
+void Free(DeputySession* session) noexcept;
 
 void AddCalls(nb::module_& module);
 

@@ -84,8 +84,7 @@ void SetProgress(Context& context, nb::object sink) {
 }  // namespace
 
 Context::~Context() {
-  const nb::gil_scoped_release unlocked;  // it ends worker processes
-  DeputyContextFree(context_);
+  FreeUnlocked([this] { DeputyContextFree(context_); });  // it ends worker processes
 }
 
 std::vector<const char*> PointersTo(const Texts& texts) {

@@ -92,8 +92,10 @@ nb::any Verify(const Model& model, nb::list inputs, const std::string& options) 
 
 nb::object Allocate(const Model& model, const std::string& dtype, const std::vector<int64_t>& shape) {
   DeputyTensor tensor{};
-  Check(DeputyModelAllocate(model.get(), DTypeOf(dtype.c_str()), shape.data(), static_cast<uint32_t>(shape.size()),
-                            &tensor));
+  const DeputyDType number = DTypeOf(dtype.c_str());
+  Check(Unlocked([&] {
+    return DeputyModelAllocate(model.get(), number, shape.data(), static_cast<uint32_t>(shape.size()), &tensor);
+  }));
   return ArrayOf(tensor);
 }
 
@@ -107,8 +109,7 @@ Model::Model(DeputyModel* model) : model_(model) {
 }
 
 Model::~Model() {
-  const nb::gil_scoped_release unlocked;
-  DeputyModelFree(model_);
+  FreeUnlocked([this] { DeputyModelFree(model_); });
 }
 
 void AddModels(nb::module_& module) {

@@ -43,7 +43,8 @@ class OneThread {
 
 namespace {
 
-// Settings and reports of a session, which the library leaves to its one thread.
+// Settings and reports of a session, which the library leaves to its one thread. Settings keep the GIL: they take no
+// time.
 template <class F>
 auto Alone(Session& session, const F& function) {
   const OneThread one(session);

@@ -179,7 +179,9 @@ nb::dict DTypes() {
 
 nb::object Allocate(const std::string& dtype, const std::vector<int64_t>& shape) {
   DeputyTensor tensor{};
-  Check(DeputyTensorAllocate(DTypeOf(dtype.c_str()), shape.data(), static_cast<uint32_t>(shape.size()), &tensor));
+  const DeputyDType number = DTypeOf(dtype.c_str());
+  Check(Unlocked(
+      [&] { return DeputyTensorAllocate(number, shape.data(), static_cast<uint32_t>(shape.size()), &tensor); }));
   return ArrayOf(tensor);
 }
 
