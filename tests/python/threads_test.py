@@ -5,6 +5,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -79,7 +80,6 @@ def least_growth(once, runs, rounds=4):
         before = resident_bytes()
         for _ in range(runs):
             once()
-        gc.collect()
         growths.append(resident_bytes() - before)
     return min(growths)
 
@@ -128,12 +128,30 @@ def test_results_that_cannot_be_made_are_freed(monkeypatch):
 
 
 def test_models_and_contexts_are_freed():
+    """At once: no collection of cycles runs."""
     text = unary("Relu")
 
     def once():
         deputy.Model(text, config=deputy.Context("cpu-only")).run([X])
 
     assert least_growth(once, 50) < 50 * 1024
+
+
+def test_a_model_is_freed_at_once():
+    """By its last reference, without a collection of cycles."""
+    gc.disable()
+    try:
+        model = deputy.Model(unary("Relu"), config="cpu-only")
+        model.run([X])
+        assert model.placement.nodes
+        with model.idle_session() as session:
+            session.run([X])
+        del session
+        seen = weakref.ref(model)
+        del model
+        assert seen() is None
+    finally:
+        gc.enable()
 
 
 def test_threads_overlap(digits, pictures):

@@ -63,7 +63,7 @@ class Model:
         self._inputs = [reports.from_fields(reports.ValueInfo, one) for one in self._native.inputs()]
         self._outputs = [reports.from_fields(reports.ValueInfo, one) for one in self._native.outputs()]
         self._traits: dict[str, Any] = self._native.traits()
-        self._idle: list[Session] = []
+        self._idle: list[_native.Session] = []  # which have no reference to this object
 
     def _build(self, model: Path | bytes | bytearray | memoryview, format: str, context: Context, options: str) -> None:
         if isinstance(model, (bytes, bytearray, memoryview)):
@@ -100,35 +100,35 @@ class Model:
 
     def run(self, inputs: Inputs, out: Out = None, as_tensors: bool = False) -> Outputs:
         """As Session.run, in any number of threads at once: each run has a session that no other one uses."""
+        session = self._idle_native() or self._new_native()
         try:
-            session = self._idle.pop()
-        except IndexError:
-            session = self._new_session()
-        try:
-            return session._run(inputs, out, as_tensors)
+            return session.run(inputs, out, as_tensors)
         finally:
             self._idle.append(session)
 
     @contextlib.contextmanager
     def idle_session(self) -> Iterator[Session]:
         """The session of a `run`, for one that needs more: a session that no other run uses meanwhile."""
+        session = self._idle_native() or self._new_native()
         try:
-            session = self._idle.pop()
-        except IndexError:
-            session = self._new_session()
-        try:
-            yield session
+            yield Session._of(self, session)
         finally:
             self._idle.append(session)
 
-    def _new_session(self) -> Session:
+    def _idle_native(self) -> _native.Session | None:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None
+
+    def _new_native(self) -> _native.Session:
         if self.has_states:
             raise FailedPrecondition(
                 "this model holds values between runs, which belong to a session",
                 code=9,
                 advice="use session() and its run",
             )
-        return Session(self)
+        return _native.Session(self._native)
 
     def session(self, *, in_flight: int = 4, as_they_end: bool = False) -> Session:
         """A new session. `in_flight` is the most requests at once, 1 to 1024; with `as_they_end` their results do not
@@ -140,8 +140,13 @@ class Model:
         """Which delegate has each node, and why the others do not. A notebook draws it. With dynamic dimensions it is
         that of the last run; before a run, that of 1 for a dynamic leading dimension, as the command `deputy` has it.
         """
-        if self._idle and any(extent < 0 for one in self._inputs for extent in one.shape):
-            return self._idle[-1].placement
+        is_dynamic = any(extent < 0 for one in self._inputs for extent in one.shape)
+        session = self._idle_native() if is_dynamic else None
+        if session is not None:
+            try:
+                return Session._of(self, session).placement
+            finally:
+                self._idle.append(session)
         shapes = [list(one.shape) if one.kind == "tensor" else [] for one in self._inputs]
         for shape in shapes:
             if shape and shape[0] < 0:

@@ -24,6 +24,7 @@ Outputs = dict[str, Any]
 Out = Union[Mapping[str, Any], Sequence[Any], None]
 
 _NS = 1_000_000_000
+_IN_FLIGHT = 4  # of a session of the library
 
 
 def _timeout_ns(seconds: float | None) -> int:
@@ -34,13 +35,22 @@ def _timeout_ns(seconds: float | None) -> int:
 class Session:
     """Runs a model, for one thread at a time; any number of sessions of one model may run at once."""
 
-    def __init__(self, model: Model, *, in_flight: int = 4, as_they_end: bool = False) -> None:
-        self._model = model
-        self._native = _native.Session(model._native)
-        self._run = self._native.run
-        self._in_flight = in_flight
-        if in_flight != 4 or as_they_end:
+    def __init__(self, model: Model, *, in_flight: int = _IN_FLIGHT, as_they_end: bool = False) -> None:
+        self._take(model, _native.Session(model._native), in_flight)
+        if in_flight != _IN_FLIGHT or as_they_end:
             self._native.set_in_flight(in_flight, as_they_end)
+
+    @classmethod
+    def _of(cls, model: Model, native: _native.Session) -> Session:
+        made = cls.__new__(cls)
+        made._take(model, native, _IN_FLIGHT)
+        return made
+
+    def _take(self, model: Model, native: _native.Session, in_flight: int) -> None:
+        self._model = model
+        self._native = native
+        self._run = native.run
+        self._in_flight = in_flight
         self._places: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
         self._timeout: float | None = None
 
