@@ -114,6 +114,45 @@ def test_names_are_checked(inputs, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({"a": X, "b": None}, "the input 'b' is missing"),
+        ({"a": None, "b": X}, "the input 'a' is missing"),
+        ([X, None], "the input 'b' is missing"),
+        ([X], "1 inputs are given, but the model has 2; missing are 'b'"),
+        ({"a": X, "c": X}, "the model has no input 'c'; known are 'b'"),
+        ({"a": X, "b": X, 7: X}, "the model has no input '7'; known are 'a', 'b'"),
+        ({"c": X, "b": X}, "the model has no input 'c'; known are 'a'"),
+    ],
+)
+def test_missing_inputs_are_named(add, inputs, message):
+    session = add.session()
+    for use in (add.run, session.run, session.submit, session.measure_placement, add.verify):
+        with pytest.raises(deputy.InvalidArgument) as caught:
+            use(inputs)
+        assert str(caught.value) == message
+
+
+def test_inputs_that_change_while_they_are_read(add):
+    """What reads the first input may remove the second one."""
+
+    class Clears:
+        def __init__(self, given):
+            self.given = given
+
+        def __array__(self, dtype=None, copy=None):
+            self.given.clear()
+            return np.zeros((2, 3), np.float32)
+
+    by_name, in_order = {}, []
+    by_name.update(a=Clears(by_name), b=X.copy())
+    in_order.extend([Clears(in_order), X.copy()])
+    for inputs in (by_name, in_order):
+        with pytest.raises(deputy.InvalidArgument, match="'b'"):
+            add.run(inputs)
+
+
 def test_element_types_are_not_converted(relu):
     with pytest.raises(deputy.InvalidArgument, match="float64, the model takes float32"):
         relu.run({"x": X.astype(np.float64)})
@@ -240,8 +279,14 @@ def test_sequences_and_optionals():
     model = deputy.Model(onnx_bytes.model([at], inputs, [onnx_bytes.value_info("y", ["n"])]), config="cpu-only")
     assert model.inputs[0].kind == "sequence"
     assert model.run({"s": made, "i": np.int64(1)})["y"].tolist() == [2, 3]
-    with pytest.raises(deputy.InvalidArgument, match="'i' is missing"):
-        model.run({"s": made})
+    for inputs, message in [
+        ({"s": made}, "the input 'i' is missing"),
+        ([None, np.int64(1)], "the input 's' is missing"),
+        ({"s": made, "j": np.int64(1)}, "the model has no input 'j'; known are 'i'"),
+    ]:
+        with pytest.raises(deputy.InvalidArgument) as caught:
+            model.run(inputs)
+        assert str(caught.value) == message
 
 
 def test_models_from_memory_and_their_options(digits_folder, pictures):

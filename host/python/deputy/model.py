@@ -188,13 +188,7 @@ class Model:
         options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if folder:
             options["folder"] = os.fspath(folder)
-        if isinstance(inputs, Mapping):
-            from ._names import in_order
-
-            ordered = in_order("input", inputs, self._native.inputs())
-        else:
-            ordered = list(inputs)
-        found = self._native.verify(ordered, json.dumps(options))
+        found = self._native.verify(inputs, json.dumps(options))
         return [reports.from_fields(reports.PartitionVerification, one) for one in found]
 
     @property

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "arguments.hpp"
 #include "calls.hpp"
 #include "contexts.hpp"
 #include "errors.hpp"
@@ -77,13 +78,13 @@ nb::any Placement(const Model& model, const std::optional<Shapes>& given, bool g
   });
 }
 
-nb::any Verify(const Model& model, nb::list inputs, const std::string& options) {
+nb::any Verify(const Model& model, nb::handle inputs, const std::string& options) {
   std::vector<Borrowed> borrowed;
   std::vector<DeputyTensor> tensors;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const DeputyDType wanted = i < model.inputs().size() ? model.inputs()[i].info->dtype : kDeputyUndefined;
-    borrowed.push_back(Borrowed::Input(inputs[i], wanted));
-  }
+  Given given(inputs, model.inputs(), "input");
+  for (size_t i = 0; i < model.inputs().size(); ++i)
+    borrowed.push_back(Borrowed::Input(given.Required(i), model.inputs()[i].info->dtype));
+  given.CheckNames();
   for (const Borrowed& input : borrowed) tensors.push_back(input.tensor());
   return ReportOf([&](DeputyReport** report) {
     return DeputyModelVerify(model.get(), tensors.data(), tensors.size(), options.c_str(), report);
@@ -129,7 +130,7 @@ void AddModels(nb::module_& module) {
            })
       .def("placement", &Placement, nb::arg("shapes").none(), nb::arg("graph"))
       .def("verify", &Verify, nb::arg("inputs"), nb::arg("options"),
-           nb::sig("def verify(self, inputs: list[typing.Any], options: str) -> typing.Any"))
+           nb::sig("def verify(self, inputs: object, options: str) -> typing.Any"))
       .def("measured_placements",
            [](const Model& model) {
              return ReportOf([&](DeputyReport** text) { return DeputyModelMeasuredPlacements(model.get(), text); });

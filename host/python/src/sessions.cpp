@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "arguments.hpp"
 #include "calls.hpp"
 #include "errors.hpp"
 #include "reports.hpp"
@@ -147,11 +148,12 @@ struct Values {
   std::vector<DeputyValue> values;
 };
 
-void AddValue(nb::handle object, const DeputyValueInfo& info, Values& values) {
+// `object` is invalid where an optional value is left out.
+void AddValue(const nb::object& object, const DeputyValueInfo& info, Values& values) {
   const bool is_sequence = info.kind == 1 || info.kind == 3;
   std::vector<Borrowed>& borrowed = values.borrowed.emplace_back();
   std::vector<DeputyTensor>& tensors = values.tensors.emplace_back();
-  const bool is_given = object.is_valid() && !object.is_none();
+  const bool is_given = object.is_valid();
   if (is_given && is_sequence) {
     for (nb::handle element : nb::list(object)) borrowed.push_back(Borrowed::Input(element, info.dtype));
   } else if (is_given) {
@@ -214,10 +216,14 @@ nb::object Session::Run(nb::handle inputs, nb::handle out, bool as_tensors) {
 nb::object Session::RunValues(nb::handle inputs, nb::handle out, bool as_tensors) {
   if (!out.is_none())
     Raise(kDeputyFailedPrecondition, "a model with sequences or optionals writes to no arrays of the caller");
-  const nb::object ordered =
-      nb::module_::import_("deputy._names").attr("in_order")("input", inputs, model_object_.attr("inputs")());
+  const std::vector<Port>& ports = model_->inputs();
+  Given given(inputs, ports, "input");
   Values values;
-  for (size_t i = 0; i < model_->inputs().size(); ++i) AddValue(ordered[i], *model_->inputs()[i].info, values);
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const bool is_optional = ports[i].info->kind == 2 || ports[i].info->kind == 3;
+    AddValue(is_optional ? given.At(i) : given.Required(i), *ports[i].info, values);
+  }
+  given.CheckNames();
   std::vector<DeputyValue> outputs(model_->outputs().size());
   Check(Unlocked([&] {
     return DeputySessionRunValues(session_, values.values.data(), values.values.size(), outputs.data(), outputs.size());
