@@ -32,8 +32,23 @@ def test_result_owns_memory_of_the_library(relu):
     assert (result == kept).all()
 
 
-def test_dense_input_is_read_in_place():
-    """Identity of a session that another thread sees: the library reads what is in the array at the time of the run."""
+@pytest.mark.parametrize(
+    "array_on", [lambda data: memoryview(data).cast("f"), lambda data: np.frombuffer(data, np.float32)],
+    ids=["memoryview", "numpy"],
+)  # fmt: skip
+def test_dense_input_is_read_in_place(long_model, long_inputs, array_on):
+    """While the run reads it, its memory cannot be resized, although the program has no array on it any more."""
+    session = long_model.session()
+    data = bytearray(4 * 4096)
+    future = session.submit({"count": long_inputs["count"], "x": array_on(data)})
+    with pytest.raises(BufferError):
+        data.append(0)
+    session.cancel()
+    with pytest.raises(deputy.Cancelled):
+        future.result()
+
+
+def test_inputs_are_given_back_and_may_be_read_only():
     model = deputy.Model(unary("Neg"), config="cpu-only")
     array = X.copy()
     count = sys.getrefcount(array)

@@ -4,7 +4,6 @@ import gc
 import os
 import sys
 import threading
-import time
 import weakref
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 from conftest import onnx_bytes, unary
 
 import deputy
-import deputy.digits
 
 X = np.array([[-1, 2, -3], [4, -5, 6]], np.float32)
 
@@ -152,29 +150,3 @@ def test_a_model_is_freed_at_once():
         assert seen() is None
     finally:
         gc.enable()
-
-
-def test_threads_overlap(digits, pictures):
-    """Two threads do more runs in a time than one, where there are two processors."""
-    if len(os.sched_getaffinity(0)) < 2 or os.getloadavg()[0] > len(os.sched_getaffinity(0)):
-        pytest.skip("the processors are busy")
-    batch = np.concatenate([pictures] * 10)
-    model = deputy.Model(deputy.digits.sample_folder() / "digits.onnx", config="cpu-only", settings={"cpu.threads": 1})
-
-    def rate(count):
-        runs, end = [0] * count, time.monotonic() + 1
-
-        def work(index):
-            while time.monotonic() < end:
-                model.run([batch])
-                runs[index] += 1
-
-        threads = [threading.Thread(target=work, args=[index]) for index in range(count)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return sum(runs)
-
-    rate(2)
-    assert max(rate(2) / rate(1) for _ in range(3)) > 1.3
