@@ -310,12 +310,25 @@ class Newcomers(ScratchCase):
         self.assertEqual([node["delegate"] for node in free], ["npu0", "cpu", "npu0"])
         self.assertEqual(placed(), ["cpu", "cpu", "npu0"])
         self.assertIn("node 2 (Relu)", placed("--set", "delegates.npu0.rules.deny_ops=Relu", status=3))
-        self.assertIn("'required: true'", placed("--set", "delegates.npu0.device=7", status=2)
-                      + placed("--set", "delegates.npu0.delegate=absent", status=4))  # fmt: skip
+        self.assertIn("there is no device '7'", placed("--set", "delegates.npu0.device=7", status=2))
+        self.assertIn("'required: true'", placed("--set", "delegates.npu0.delegate=absent", status=4))
         # One of another model is no error of a load; `config check` finds it.
         check = self.deputy("config", "check", "--config", config, pinned, "--model", self.model("Relu"), "--strict",
                             status=1)  # fmt: skip
         self.assertIn("'node 2'", check.stderr)
+
+    def test_AFailureOrAWrongResultMovesNoPinnedNodes(self):
+        model, pinned = self.convolution() / "model.onnx", self.scratch / "pinned.yaml"
+        config = self.config("delegates: [{name: npu0, delegate: sim_npu, verify: never}]\n")
+        self.deputy("partition", model, "--config", config, "--pin", pinned)
+        exact = [f"delegates.npu0.verify.{key}" for key in ("when=first_run", "rtol=0", "atol=0", "atol_scale=0")]
+        for settings, reason in ((["delegates.npu0.options.faults=device_lost:1"], "device was lost"),
+                                 (exact, "wrong result of npu0")):  # fmt: skip
+            run = ["run", model, "--config", config, *(word for setting in settings for word in ("--set", setting))]
+            with self.subTest(reason):
+                self.assertIn(reason, self.deputy(*run).stderr)
+                failed = self.deputy(*run, "--config", pinned, status=5)
+                self.assertRegex(failed.stderr, rf"deputy: error: .*{reason}")
 
     def test_NodesThatARuleCannotNameAreNotPinned(self):
         path, config = self.scratch / "m.onnx", self.config("delegates: [{name: npu0, delegate: sim_npu}]\n")
@@ -384,7 +397,8 @@ class Newcomers(ScratchCase):
         (place,) = found["value"]["locations"]
         self.assertEqual(place["logicalLocations"], [{"fullyQualifiedName": "--set cpu.threads"}])
         self.assertIn("did you mean 'frequency'?", found["option"]["message"]["text"])
-        self.deputy("config", "check", "a b.yaml", "--sarif", "--json", status=2)
+        both = self.deputy("config", "check", "a b.yaml", "--sarif", "--json", status=2)
+        self.assertIn("--json excludes --sarif", both.stderr)
 
     def lines(self, done):
         return [json.loads(line) for line in done.stderr.splitlines()]
