@@ -186,15 +186,18 @@ class Packages(unittest.TestCase):
         self.assertGreaterEqual(sums.count(": OK"), len(on) + 2, sums)  # with onednn, and a library of onnxruntime
         self.root.must("deputy bundle --help >/dev/null && cd /tmp && deputy bundle pack --config npu-first -o made-1.dpb")
 
-    def test_6_a_program_is_built_with_pkg_config(self):
+    def test_6_programs_are_built_with_pkg_config(self):
         self.root.apt("install", "libdeputy-dev", "deputy-doc", "g++", "pkg-config")
-        sample = "/usr/share/doc/deputy/tests/samples/application/classify.cpp"
-        digits = "/usr/share/deputy/digits"
-        done = self.root.must(f"cd /tmp && c++ -std=c++20 {sample} $(pkg-config --cflags --libs deputy) -o classify && "
+        samples, digits = "/usr/share/doc/deputy/tests/samples", "/usr/share/deputy/digits"
+        flags = "$(pkg-config --cflags --libs deputy)"
+        done = self.root.must(f"cd /tmp && cc -std=c11 {samples}/c_application/classify.c {flags} -o classify_c && "
+                              f"./classify_c {digits}/digits.onnx {digits}/digits.yaml")  # fmt: skip
+        self.assertIn("digit 1\n", done.stdout)
+        done = self.root.must(f"cd /tmp && c++ -std=c++20 {samples}/application/classify.cpp {flags} -o classify && "
                               f"./classify {digits}/digits.onnx {digits}/digits.yaml {digits}/images/08_4.pgm")  # fmt: skip
         self.assertIn("picture 0: 4\n", done.stdout)
-        linked = self.root.must("cd /tmp && ldd classify").stdout
-        self.assertRegex(linked, r"libdeputy\.so\.0 => /")
+        for program in ("classify_c", "classify"):
+            self.assertRegex(self.root.must(f"cd /tmp && ldd {program}").stdout, r"libdeputy\.so\.0 => /")
 
     def test_7_a_vendor_builds_and_tests_a_plugin(self):
         self.root.apt("install", "deputy-sdk-dev", "deputy", "g++", "cmake", "make")
