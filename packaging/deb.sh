@@ -18,6 +18,12 @@ fi
 
 step "packages"
 packaging/install-deps.sh build package
+version=$(sed -n 's/^project(Deputy VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+packaged=$(dpkg-parsechangelog -l packaging/debian/changelog -S Version)
+if [[ ${packaged%-*} != "$version" ]]; then
+  echo "deb.sh: packaging/debian/changelog is of version $packaged, and the project of $version" >&2
+  exit 1
+fi
 
 step "build"
 multiarch=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
@@ -27,13 +33,7 @@ cmake --build "$build" --parallel "$jobs"
 
 step "packages of Debian"
 cached() { sed -n "s|^$1:[A-Z]*=||p" "$build/CMakeCache.txt"; }
-version=$(cached CMAKE_PROJECT_VERSION)
 IFS=. read -r major minor _ <<<"$version"
-packaged=$(dpkg-parsechangelog -l packaging/debian/changelog -S Version)
-if [[ ${packaged%-*} != "$version" ]]; then
-  echo "deb.sh: packaging/debian/changelog is of version $packaged, and the project of $version" >&2
-  exit 1
-fi
 abi() { sed -n "s|^#define DEPUTY_ABI_$1 \([0-9]*\)u.*|\1|p" sdk/include/deputy/abi/base.h; }
 plugin_abi=$(abi MAJOR).$(abi MINOR)
 [[ $plugin_abi =~ ^[0-9]+\.[0-9]+$ ]] || { echo "deb.sh: no version of the ABI in sdk/include/deputy/abi/base.h" >&2 && exit 1; }

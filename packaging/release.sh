@@ -55,14 +55,15 @@ done
 
 version=$(sed -n 's/^project(Deputy VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 commit=$(git rev-parse HEAD)
+packaged=$(head -1 packaging/debian/changelog)
+[[ $packaged == "deputy ($version-"* ]] || refuse "packaging/debian/changelog begins with '$packaged', and not with $version"
 if [[ -z $dry_run ]]; then
   [[ -z $(git status --porcelain) ]] || refuse "the tree has changes; commit them, or try --dry-run"
   tag=$(git tag --points-at HEAD --list "v$version")
   [[ -n $tag ]] || refuse "this commit has no tag v$version, the version of CMakeLists.txt"
   for changes in host sdk; do
-    heading=$(grep -m 1 "^## $version\b" "$changes/CHANGELOG.md" || true)
-    [[ -n $heading ]] || refuse "$changes/CHANGELOG.md has no heading '## $version'"
-    [[ $heading != *unreleased* ]] || refuse "$changes/CHANGELOG.md says '$heading'; put the date there"
+    grep -qE "^## ${version//./\\.}, [0-9]{4}-[0-9]{2}-[0-9]{2}$" "$changes/CHANGELOG.md" ||
+      refuse "$changes/CHANGELOG.md has no heading '## $version, YYYY-MM-DD'"
   done
 fi
 

@@ -33,7 +33,7 @@ class Refusals(Scratch):
     def setUp(self):
         super().setUp()
         self.tree, self.output = self.scratch / "tree", self.scratch / "output"
-        for name in ("packaging", "host", "sdk"):
+        for name in ("packaging/debian", "host", "sdk"):
             (self.tree / name).mkdir(parents=True)
         for name in ("release.sh", "build-env.sh"):
             shutil.copy(PACKAGING / name, self.tree / "packaging" / name)
@@ -41,7 +41,8 @@ class Refusals(Scratch):
         (self.tree / "packaging" / "install-deps.sh").chmod(0o755)
         self.write("CMakeLists.txt", "project(Deputy VERSION 0.3.0 LANGUAGES C CXX)\n")
         self.write("host/CHANGELOG.md", "# Changes\n\n## 0.3.0, 2026-01-31\n\n## 0.2.0, unreleased\n")
-        self.write("sdk/CHANGELOG.md", "# Changes\n\n## 0.3.0\n")
+        self.write("sdk/CHANGELOG.md", "# Changes\n\n## 0.3.0, 2026-01-31\n")
+        self.write("packaging/debian/changelog", "deputy (0.3.0-0deputy1) unstable; urgency=medium\n")
         self.write(".gitignore", "build/\n")
         self.git("init", "--quiet")
         self.commit()
@@ -57,6 +58,10 @@ class Refusals(Scratch):
     def commit(self):
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", "Change the tree")
+
+    def commit_with_tag(self):
+        self.commit()
+        self.git("tag", "--force", "v0.3.0")
 
     def release(self, *arguments):
         return run(self.tree / "packaging" / "release.sh", *arguments, cwd=self.scratch, env={**os.environ, **GIT})
@@ -95,15 +100,29 @@ class Refusals(Scratch):
 
     def test_ChangesThatAreNotClosedAreRefused(self):
         self.write("host/CHANGELOG.md", "## 0.3.0, unreleased\n")
-        self.commit()
-        self.git("tag", "--force", "v0.3.0")
-        self.assert_refused("put the date there")
+        self.commit_with_tag()
+        self.assert_refused("host/CHANGELOG.md has no heading '## 0.3.0, YYYY-MM-DD'")
+
+    def test_ChangesWithoutADateAreRefused(self):
+        for heading in ("## 0.3.0", "## 0.3.0, 2026", "## 0.3.0, 2026-01-31, unreleased", "## 0x3.0, 2026-01-31"):
+            with self.subTest(heading):
+                self.write("sdk/CHANGELOG.md", f"{heading}\n")
+                self.commit_with_tag()
+                self.assert_refused("sdk/CHANGELOG.md has no heading '## 0.3.0, YYYY-MM-DD'")
 
     def test_AVersionWithoutChangesIsRefused(self):
-        self.write("sdk/CHANGELOG.md", "## 0.2.0\n")
-        self.commit()
-        self.git("tag", "--force", "v0.3.0")
-        self.assert_refused("sdk/CHANGELOG.md has no heading '## 0.3.0'")
+        self.write("sdk/CHANGELOG.md", "## 0.2.0, 2026-01-31\n")
+        self.commit_with_tag()
+        self.assert_refused("sdk/CHANGELOG.md has no heading '## 0.3.0, YYYY-MM-DD'")
+
+    def test_PackagesOfAnotherVersionAreRefused(self):
+        for version in ("0.2.0-0deputy1", "0.3.01-0deputy1"):
+            with self.subTest(version):
+                self.write("packaging/debian/changelog", f"deputy ({version}) unstable; urgency=medium\n")
+                self.commit_with_tag()
+                reason = f"packaging/debian/changelog begins with 'deputy ({version}) unstable"
+                self.assert_refused(reason)
+                self.assert_refused(reason, "--dry-run", self.output)
 
     def test_AReleaseIsTested(self):
         self.assert_refused("a release is tested", "--skip-tests", self.output)
