@@ -8,11 +8,10 @@
 #   --skip-tests       builds and checks only what the release says of the ABI; with --dry-run only
 #   --dry-run          also of a tree with changes, without a tag, with a version whose changes are not closed
 #
-# The output folder, which must be new or empty, has in the end: the tarball, Debian packages and, where
-# packaging/wheel.sh is there, wheels, the bill of materials (*.cdx.json, CycloneDX), release-facts.json,
-# COMPARISON.md, SHA256SUMS and its signature. .github/RELEASING.md tells what to look at. A break of the ABI that the
-# version does not allow ends the script, before anything is signed. Two runs of one commit give the same tarball and
-# bill of materials.
+# The output folder, which must be new or empty, has in the end: the tarball, Debian packages, the wheel, the bill of
+# materials (*.cdx.json, CycloneDX), release-facts.json, COMPARISON.md, SHA256SUMS and its signature.
+# .github/RELEASING.md tells what to look at. A break of the ABI that the version does not allow ends the script, before
+# anything is signed. Two runs of one commit give the same tarball and bill of materials.
 set -euo pipefail
 invoked_from=$PWD
 # shellcheck source-path=SCRIPTDIR source=build-env.sh
@@ -75,6 +74,10 @@ mkdir -p "$work" "$output"
 step "packages"
 packaging/install-deps.sh build test
 if [[ -z $skip_tests ]]; then
+  # Without these test.sh would leave out the Python package and the tests that compare with other engines.
+  packaging/install-deps.sh python
+  packaging/python-deps.sh
+  packaging/peers.sh
   # test.sh builds everything; ctest's summary is in its output.
   step "build and test"
   packaging/test.sh
@@ -104,10 +107,6 @@ echo "$name.tar.xz: $(stat --format=%s "$output/$name.tar.xz") bytes"
 # Those of other scripts are built from the same commit.
 collect() {
   local script=$1 folder=$2 pattern=$3
-  if [[ ! -x $script ]]; then
-    echo "$script: not there, no $pattern"
-    return
-  fi
   step "$script"
   "$script"
   mapfile -t made < <(find "$folder" -maxdepth 1 -name "$pattern" | LC_ALL=C sort)

@@ -37,8 +37,7 @@ class Refusals(Scratch):
             (self.tree / name).mkdir(parents=True)
         for name in ("release.sh", "build-env.sh"):
             shutil.copy(PACKAGING / name, self.tree / "packaging" / name)
-        self.write("packaging/install-deps.sh", f"#!/bin/sh\nexit {ALL_CHECKS_PASSED}\n")
-        (self.tree / "packaging" / "install-deps.sh").chmod(0o755)
+        self.write_script("install-deps.sh", f"exit {ALL_CHECKS_PASSED}")
         self.write("CMakeLists.txt", "project(Deputy VERSION 0.3.0 LANGUAGES C CXX)\n")
         self.write("host/CHANGELOG.md", "# Changes\n\n## 0.3.0, 2026-01-31\n\n## 0.2.0, unreleased\n")
         self.write("sdk/CHANGELOG.md", "# Changes\n\n## 0.3.0, 2026-01-31\n")
@@ -50,6 +49,10 @@ class Refusals(Scratch):
 
     def write(self, name, text):
         (self.tree / name).write_text(text, encoding="utf-8")
+
+    def write_script(self, name, body):
+        self.write(f"packaging/{name}", f"#!/bin/sh\n{body}\n")
+        (self.tree / "packaging" / name).chmod(0o755)
 
     def git(self, *arguments):
         done = run("git", "-C", self.tree, *arguments, env={**os.environ, **GIT})
@@ -127,6 +130,22 @@ class Refusals(Scratch):
     def test_AReleaseIsTested(self):
         self.assert_refused("a release is tested", "--skip-tests", self.output)
         self.assert_accepted("--skip-tests", "--dry-run")
+
+    def test_AMissingPackageOfPythonEndsTheRelease(self):
+        for name in ("install-deps.sh", "python-deps.sh", "peers.sh"):
+            self.write_script(name, "true")
+        self.write_script("test.sh", "echo tested; exit 1")
+        self.commit_with_tag()
+        self.assertIn("tested\n", self.release(self.output).stdout)
+        for name, body in (("install-deps.sh", '[ "$1" != python ] || exit 7'), ("python-deps.sh", "exit 7"),
+                           ("peers.sh", "exit 7")):  # fmt: skip
+            with self.subTest(name):
+                self.write_script(name, body)
+                self.commit_with_tag()
+                done = self.release(self.output)
+                self.assertEqual(done.returncode, 7, done.stdout)
+                self.assertNotIn("tested", done.stdout)
+                self.write_script(name, "true")
 
     def test_WrongArgumentsAreRefused(self):
         self.assert_refused("no output folder", "--dry-run")
