@@ -46,7 +46,7 @@ conformance() {
 packages() {
   packaging/deb.sh
   packaging/tarball.sh --build-dir build/release
-  python3 tests/integration/packages_test.py --packages build/deb/packages --tarball build/tarball/*.tar.gz --root build/deb/root
+  python3 tests/integration/packages_test.py --packages build/deb/packages --tarball build/tarball/*.tar.xz --root build/deb/root
 }
 
 guests() {

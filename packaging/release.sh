@@ -91,17 +91,13 @@ else
   ctest --preset release -R '^(abi\.layout|abi\.schema|capi\.golden)$'
 fi
 
-# From the installation that tarball.sh makes, stripped and with its lock, an archive that is the same in each run.
 step "tarball"
 umask 022
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 packaging/tarball.sh --build-dir "$build"
-mkdir "$prefix"
-tar --extract --directory="$prefix" --strip-components=1 --file "build/tarball/deputy-$version-$(uname -m).tar.gz"
-tar --create --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --format=posix \
-  --pax-option=exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime --directory="$work" "$name" |
-  xz --threads=1 >"$output/$name.tar.xz"
+cp -t "$output" "build/tarball/$name.tar.xz"
+tar --extract --directory="$work" --file "$output/$name.tar.xz"
 echo "$name.tar.xz: $(stat --format=%s "$output/$name.tar.xz") bytes"
 
 # Those of other scripts are built from the same commit.

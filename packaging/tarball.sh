@@ -1,17 +1,24 @@
 #!/usr/bin/env bash
-# Makes build/tarball/deputy-VERSION-ARCHITECTURE.tar.gz: an installation that runs from any folder, on Debian 12 with the
-# packages that its share/deputy/requirements.txt names.
+# Makes build/tarball/deputy-VERSION-linux-ARCHITECTURE.tar.xz: an installation that runs from any folder, on Debian 12
+# with the packages that its share/deputy/requirements.txt names. Two runs of one commit give the same bytes; the times in
+# it are SOURCE_DATE_EPOCH, that of the commit unless it is set.
 #
 #   packaging/tarball.sh [--build-dir DIR]      default: configures and builds build/release; DIR is taken as it is
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=build-env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/build-env.sh"
 
+build=''
+if (($# == 2)) && [[ $1 == --build-dir ]]; then
+  build=$(realpath "$2")
+elif (($#)); then
+  echo "tarball.sh: wrong arguments '$*'; there is: --build-dir DIR" >&2
+  exit 2
+fi
+
 step "packages"
 packaging/install-deps.sh build package
-if [[ ${1:-} == --build-dir ]]; then
-  build=$(realpath "$2")
-else
+if [[ -z $build ]]; then
   build=$root/build/release
   step "build"
   cmake --preset release
@@ -20,7 +27,7 @@ fi
 
 step "tarball"
 version=$(sed -n 's|^CMAKE_PROJECT_VERSION:[A-Z]*=||p' "$build/CMakeCache.txt")
-name=deputy-$version-$(uname -m)
+name=deputy-$version-linux-$(uname -m)
 folder=$root/build/tarball prefix=$root/build/tarball/$name
 rm -rf "$folder"
 mkdir -p "$folder/control/debian"
@@ -38,7 +45,10 @@ printf 'Source: deputy\n\nPackage: deputy\nArchitecture: any\n' >"$folder/contro
   sed 's/^shlibs:Depends=//; s/ ([^)]*)//g; s/, /\n/g' | sort -u >"$prefix/share/deputy/requirements.txt"
 [[ -s $prefix/share/deputy/requirements.txt ]] || { tail "$folder/shlibdeps.log" && exit 1; }
 
-tar --create --gzip --sort=name --owner=0 --group=0 --numeric-owner --directory="$folder" --file="$folder/$name.tar.gz" "$name"
+epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+tar --create --sort=name --mtime="@$epoch" --owner=0 --group=0 --numeric-owner --format=posix \
+  --pax-option=exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime --directory="$folder" "$name" |
+  xz --threads=1 >"$folder/$name.tar.xz"
 rm -rf "$prefix" "$folder/control"
-ls "$folder/$name.tar.gz"
+ls "$folder/$name.tar.xz"
 step "done"

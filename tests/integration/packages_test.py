@@ -3,7 +3,7 @@
 trace, and a vendor and an application developer need no more than the -dev packages. As root, with packages of Debian from
 where this machine's apt has them; packaging/long.sh packages makes the packages and runs it.
 
-  packages_test.py --packages build/deb/packages --tarball build/tarball/deputy-0.2.0-x86_64.tar.gz --root build/deb/root
+  packages_test.py --packages build/deb/packages --tarball build/tarball/deputy-0.2.0-linux-x86_64.tar.xz --root build/deb/root
 """
 
 import argparse

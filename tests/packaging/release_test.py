@@ -35,7 +35,7 @@ class Refusals(Scratch):
         self.tree, self.output = self.scratch / "tree", self.scratch / "output"
         for name in ("packaging/debian", "host", "sdk"):
             (self.tree / name).mkdir(parents=True)
-        for name in ("release.sh", "build-env.sh"):
+        for name in ("release.sh", "tarball.sh", "build-env.sh"):
             shutil.copy(PACKAGING / name, self.tree / "packaging" / name)
         self.write_script("install-deps.sh", f"exit {ALL_CHECKS_PASSED}")
         self.write("CMakeLists.txt", "project(Deputy VERSION 0.3.0 LANGUAGES C CXX)\n")
@@ -154,6 +154,15 @@ class Refusals(Scratch):
         self.assert_refused("--key: there is no", "--key", "nowhere", self.output)
         (self.scratch / "empty").mkdir()
         self.assert_refused("has no release-facts.json", "--previous", "empty", self.output)
+
+    def test_TheTarballHasOneOption(self):
+        for arguments in (["--prefix", "."], ["--build-dir"], ["--build-dir", ".", "."], ["build"]):
+            with self.subTest(arguments):
+                done = run(self.tree / "packaging" / "tarball.sh", *arguments)
+                self.assertEqual(done.returncode, 2, done.stdout)
+                self.assertIn(f"wrong arguments '{' '.join(arguments)}'; there is: --build-dir DIR", done.stdout)
+        done = run(self.tree / "packaging" / "tarball.sh", "--build-dir", ".")
+        self.assertEqual(done.returncode, ALL_CHECKS_PASSED, done.stdout)
 
     def test_FilesInTheOutputFolderStay(self):
         self.output.mkdir()
