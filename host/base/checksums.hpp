@@ -15,6 +15,8 @@ namespace deputy::host {
 inline constexpr char kChecksumsName[] = "SHA256SUMS";
 inline constexpr char kChecksumsSignatureName[] = "SHA256SUMS.minisig";
 inline constexpr char kSignatureEnding[] = ".minisig";
+static_assert(std::string_view(kChecksumsSignatureName).starts_with(kChecksumsName) &&
+              std::string_view(kChecksumsSignatureName).substr(sizeof kChecksumsName - 1) == kSignatureEnding);
 // A folder of lists beside it or in its place, which packages add to: the names of the lists end in ".sha256".
 inline constexpr char kChecksumsFolderName[] = "SHA256SUMS.d";
 inline constexpr char kChecksumsEnding[] = ".sha256";

@@ -10,7 +10,7 @@
 namespace deputy::host {
 
 // Whether a file may be at the path: the description, config/NN-FILE, or below models/ or plugins/, where none may have
-// the name of a lock, or be in a folder of lists, which would be that of the folder. [any-thread]
+// the name of a lock or of a folder of lists, or be in such a folder: they would lock the folder. [any-thread]
 inline bool IsPlaceInBundle(std::string_view path) {
   if (path == kBundleDescriptionName) return true;
   const size_t slash = path.find('/');
@@ -24,7 +24,7 @@ inline bool IsPlaceInBundle(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   return (folder == kBundleModelFolder || folder == kBundlePluginFolder) && name != kChecksumsName &&
          name != kChecksumsSignatureName &&
-         path.find(std::string("/") + kChecksumsFolderName + "/") == std::string_view::npos;
+         (std::string(path) + "/").find(std::string("/") + kChecksumsFolderName + "/") == std::string::npos;
 }
 
 }  // namespace deputy::host

@@ -28,6 +28,9 @@ std::optional<Digest> DigestOf(const ByteSource& bytes) {
   return sha256.Finish();
 }
 
+// What a file is said to be missing in: the list, or the folder of lists that it is in.
+fs::path PlaceOf(const fs::path& list) { return list.extension() == kChecksumsEnding ? list.parent_path() : list; }
+
 }  // namespace
 
 LockAnswer PluginLocks::LookUp(const fs::path& folder, const std::string& name, const ByteSource& bytes) {
@@ -37,9 +40,12 @@ LockAnswer PluginLocks::LookUp(const fs::path& folder, const std::string& name, 
   const List *other = nullptr, *bad = nullptr;  // the first with another SHA-256, and the first that does not count
   std::optional<Digest> digest;
   for (const List& list : lock.lists) {
-    if (!list.problem.empty() && bad == nullptr) bad = &list;
-    const auto listed = list.checksums.find(path);
-    if (!list.problem.empty() || listed == list.checksums.end()) continue;
+    if (!list.problem.empty()) {
+      if (bad == nullptr) bad = &list;
+      continue;
+    }
+    const auto listed = list.checksums->find(path);
+    if (listed == list.checksums->end()) continue;
     if (!digest) digest = DigestOf(bytes);
     if (!digest) return {list.file, "cannot be read"};
     if (*digest == listed->second) return {list.file, ""};
@@ -48,11 +54,9 @@ LockAnswer PluginLocks::LookUp(const fs::path& folder, const std::string& name, 
   // A list that does not count may be the one that has the file.
   if (bad != nullptr) return {bad->file, bad->problem};
   if (other != nullptr) return {other->file, fmt::format("its SHA-256 is not the one in {}", other->file.string())};
-  const fs::path folder_of_lists = lock.folder / kChecksumsFolderName, &first = lock.lists.front().file;
-  const bool has_lists = lock.lists.back().file.parent_path() == folder_of_lists;
-  const fs::path decided = has_lists ? folder_of_lists : first;
-  return {decided, fmt::format("{} is not listed in {}{}", path, decided.string(),
-                               has_lists && first.filename() == kChecksumsName ? ", nor in " + first.string() : "")};
+  const fs::path first = PlaceOf(lock.lists.front().file), last = PlaceOf(lock.lists.back().file);
+  return {last, fmt::format("{} is not listed in {}{}", path, last.string(),
+                            first == last ? "" : ", nor in " + first.string())};
 }
 
 const PluginLocks::Lock& PluginLocks::LockOf(const fs::path& folder) {
@@ -67,10 +71,8 @@ const PluginLocks::Lock& PluginLocks::LockOf(const fs::path& folder) {
     AddList(lock.folder.parent_path() / kChecksumsName, lock.lists);
     lock.prefix = std::string(kBundlePluginFolder) + "/";
     // Any other folder above has no say.
-    std::erase_if(lock.lists, [](const List& list) {
-      const bool was_read = list.problem.empty() || !list.checksums.empty();
-      return was_read && !list.checksums.contains(kBundleDescriptionName);
-    });
+    if (!lock.lists.empty() && lock.lists[0].checksums && !lock.lists[0].checksums->contains(kBundleDescriptionName))
+      lock.lists.clear();
   }
   return lock;
 }

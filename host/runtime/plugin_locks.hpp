@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,8 @@ class PluginLocks {
  private:
   struct List {
     std::filesystem::path file;
-    Checksums checksums;
-    std::string problem;  // why it does not count
+    std::optional<Checksums> checksums;  // nothing if it could not be read
+    std::string problem;                 // why it does not count
   };
   struct Lock {
     std::vector<List> lists;  // of one folder: SHA256SUMS, then those of SHA256SUMS.d by name; empty: there is no lock

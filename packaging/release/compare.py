@@ -17,14 +17,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import version
+from facts import FORMAT
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "abi"), str(ROOT / "tests" / "capi")]
 import golden  # noqa: E402 (of tests/abi)
 import golden_test as c_api  # noqa: E402 (of tests/capi)
+import releases  # noqa: E402 (of tests/abi)
 import schema  # noqa: E402 (of tests/abi)
 
-FORMAT = 1
 LARGER, SLOWER = 1.05, 1.10
 
 
@@ -42,7 +43,9 @@ class Part(NamedTuple):
 
     @property
     def allowed(self):
-        return not self.broken or version.may_break(self.old, self.new)
+        # Going back to an earlier version allows no more than going on from it.
+        earlier, later = sorted(version.numbers(text)[:2] for text in (self.old, self.new))
+        return not self.broken or not releases.held_against(earlier, later)
 
 
 def text(lines):

@@ -1,4 +1,4 @@
-"""Versions, and when one may break what the version before it promised."""
+"""Versions of the project."""
 
 import re
 from pathlib import Path
@@ -13,9 +13,3 @@ def of_project(root):
 
 def numbers(text):
     return tuple(int(part) for part in text.split("."))
-
-
-def may_break(old, new):
-    """The first number that is not 0 tells of breaks: 0.2 and 0.3, 1.4 and 2.0."""
-    old, new = numbers(old), numbers(new)
-    return old[0] != new[0] or (new[0] == 0 and old[1:2] != new[1:2])

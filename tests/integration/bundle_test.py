@@ -133,11 +133,11 @@ class Bundles(unittest.TestCase):
         self.minisign("-GW", "-p", public, "-s", self.scratch / f"{name}.key")
         return public.read_text().splitlines()[1]
 
-    def locked_plugin(self):
-        """The lock of a folder with one plugin."""
-        (self.scratch / "plugins").mkdir()
+    def locked_plugin(self, name="SHA256SUMS"):
+        """The lock of a folder with one plugin: its one list."""
+        (self.scratch / "plugins" / name).parent.mkdir(parents=True)
         plugin = self.write("plugins/sim_npu.so", contents(self.bundle)["plugins/sim_npu.so"])
-        return self.write("plugins/SHA256SUMS", f"{sha256(plugin.read_bytes())}  sim_npu.so\n")
+        return self.write(f"plugins/{name}", f"{sha256(plugin.read_bytes())}  sim_npu.so\n")
 
     def listed(self, *keys):
         """The report of that plugin, with these `trust_keys`."""
@@ -326,6 +326,18 @@ class Bundles(unittest.TestCase):
         self.assertEqual(self.listed(keys["other"])["rule"], "not-listed")
         sums.write_text(sums.read_text() + f"{sha256(b'')}  more.so\n")
         self.assertEqual(self.listed(keys["good"])["rule"], "not-listed")
+
+    @unittest.skipUnless(shutil.which("minisign"), "minisign is not installed")
+    def test_TheSignatureOfAListOfAPackageIsBesideIt(self):
+        key = self.keygen("good")
+        sums = self.locked_plugin("SHA256SUMS.d/sim_npu.sha256")
+        self.minisign("-Sm", sums, "-s", self.scratch / "good.key")
+        report = self.listed(key)
+        self.assertEqual((report["rule"], report["lock"]), ("probed", str(sums)))
+        sums.with_name("sim_npu.sha256.minisig").rename(sums.with_name("SHA256SUMS.minisig"))
+        report = self.listed(key)
+        self.assertEqual(report["rule"], "not-listed")
+        self.assertIn(f"{sums}: is not signed, which 'trust_keys' requires", report["reason"])
 
     @unittest.skipUnless(shutil.which("minisign"), "minisign is not installed")
     def test_R77_TrustKeysRefuseALockAfterTheLastDayOfItsSignature(self):

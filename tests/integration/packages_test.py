@@ -206,6 +206,11 @@ class Packages(unittest.TestCase):
         done = self.root.must("cd /tmp && deputy-conformance made-build/made_npu.so --filter "
                               "'entry.*,lifecycle.*,numerics.Relu' --timeout 120")  # fmt: skip
         self.assertRegex(done.stdout, r"\bpassed\b")
+        # On which the package of such a plugin depends: that of this version is installed, and there is no other.
+        abi = json.loads(self.root.run("deputy doctor --json").stdout)["plugin_abi"]
+        done = self.root.must(f"apt-get --simulate satisfy deputy-plugin-abi-{abi}")
+        self.assertNotIn("Inst ", done.stdout)
+        self.assertNotEqual(self.root.run(f"apt-get --simulate satisfy deputy-plugin-abi-{abi}0").returncode, 0)
 
     def test_8_a_purge_leaves_nothing(self):
         names = [name for name in re.findall(r"(?m)^(\S+) ii", self.root.states()) if "deputy" in name]

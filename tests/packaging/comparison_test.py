@@ -124,6 +124,19 @@ class Comparison(unittest.TestCase):
         self.assertEqual(self.compare(gone, lambda f: f.update(version="1.3.0"), previous=previous)[0], 1)
         self.assertEqual(self.compare(gone, lambda f: f.update(version="2.0.0"), previous=previous)[0], 0)
 
+    def test_AnEarlierAbiMayBreakNoMore(self):
+        def facts_of(abi):
+            facts = copy.deepcopy(FACTS)
+            facts["abi"]["plugin"][0] = facts["abi"]["schema"][0] = f"abi {abi}"
+            return facts
+
+        def gone(facts):
+            facts["abi"] = facts_of("1.2")["abi"]
+            facts["abi"]["plugin"].pop()
+        for previous, status in (("1.1", 1), ("1.2", 1), ("1.3", 1), ("2.0", 0), ("0.2", 0)):
+            with self.subTest(previous):
+                self.assertEqual(self.compare(gone, previous=facts_of(previous))[0], status)
+
     def test_GrowthAbove5PercentIsAWarning(self):
         status, output, page = self.compare(lambda f: f["sizes"].update({"lib/libdeputy.so": 2101}))
         self.assertEqual(status, 0)

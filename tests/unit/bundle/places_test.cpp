@@ -31,6 +31,8 @@ TEST(PlacesInABundle, R196_OthersAreNone) {
                            "plugins/SHA256SUMS.minisig",
                            "plugins/sub/SHA256SUMS",
                            "models/SHA256SUMS",
+                           "plugins/SHA256SUMS.d",
+                           "plugins/sub/SHA256SUMS.d",
                            "plugins/SHA256SUMS.d/a.sha256",
                            "plugins/sub/SHA256SUMS.d/a.sha256"})
     EXPECT_FALSE(IsPlaceInBundle(path)) << path;

@@ -139,5 +139,19 @@ TEST_F(PluginLocksTest, WithKeysAListThatIsNotSignedListsNothing) {
             a.string() + ": is not signed, which 'trust_keys' requires");
 }
 
+TEST_F(PluginLocksTest, WithKeysAListAboveIsThatOfABundleOrNone) {
+  const auto problem = [&] {
+    return PluginLocks({"RW" + std::string(54, 'a')}).LookUp(plugins_, "a.so", MemorySource(kBytes)).problem;
+  };
+  List("../SHA256SUMS", "plugins/a.so");
+  EXPECT_EQ(problem(), plugins_.string() + " has no lock (SHA256SUMS)");
+  const fs::path above = plugins_.parent_path() / "SHA256SUMS";
+  List("../SHA256SUMS", "bundle.json");
+  EXPECT_EQ(problem(), above.string() + ": is not signed, which 'trust_keys' requires");
+  // One that cannot be read may be that of a bundle.
+  Write("../SHA256SUMS", "nonsense\n");
+  EXPECT_EQ(problem().find(above.string() + ": line 1"), 0u) << problem();
+}
+
 }  // namespace
 }  // namespace deputy::host
