@@ -164,6 +164,19 @@ def test_terminate_ends_a_run(long_model, tmp_path):
         thread.join()
 
 
+def test_terminate_that_is_set_while_a_run_begins(monkeypatch):
+    session = ort.InferenceSession(unary("Relu"), providers=["CPUExecutionProvider"])
+    options, idle_session = ort.RunOptions(), deputy.Model.idle_session
+
+    def late(model):
+        options.terminate = True
+        return idle_session(model)
+
+    monkeypatch.setattr(deputy.Model, "idle_session", late)
+    with pytest.raises(deputy.Cancelled, match="terminate flag"):
+        session.run(None, {"x": X}, options)
+
+
 def test_error_of_a_run_goes_to_the_callback():
     session = ort.InferenceSession(unary("Relu"), providers=["CPUExecutionProvider"])
     told, done = [], threading.Event()

@@ -102,6 +102,9 @@ def test_an_output_that_does_not_fit_is_refused(relu):
         relu.run({"x": X}, out={"y": np.zeros((3, 3), np.float32)})
     with pytest.raises(TypeError, match="dense, aligned and writable"):
         relu.run({"x": X}, out={"y": np.zeros((3, 2), np.float32).T})
+    for other in (X.tolist(), OfAnotherFramework(np.zeros((2, 3), np.float32))):
+        with pytest.raises(TypeError, match=f"arrays of NumPy, not {type(other).__name__}"):
+            relu.run({"x": X}, out={"y": other})
     frozen = np.zeros((2, 3), np.float32)
     frozen.setflags(write=False)
     with pytest.raises(TypeError, match="writable"):

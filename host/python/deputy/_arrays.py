@@ -90,16 +90,15 @@ def prepared(value: object, wanted: str, writable: bool) -> tuple[Array, int, li
 
     For what has no such buffer itself. An output (`writable`) is never copied, since the results would be lost.
     """
+    if writable and not isinstance(value, np.ndarray):
+        raise TypeError(f"outputs are written to arrays of NumPy, not {type(value).__name__}")
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
         array, number = _native.from_dlpack(value)
-        if not array.flags.c_contiguous or writable:
-            if writable:
-                raise TypeError("outputs are written to arrays of NumPy")
+        if not array.flags.c_contiguous:
             array = np.ascontiguousarray(array).reshape(array.shape)
         return array, number, list(array.shape)
     if writable:
-        if not isinstance(value, np.ndarray):
-            raise TypeError(f"outputs are written to arrays of NumPy, not {type(value).__name__}")
+        assert isinstance(value, np.ndarray)
         array = value
         if not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
             raise TypeError("an array that an output is written to must be dense, aligned and writable")

@@ -15,6 +15,8 @@ from .errors import FailedPrecondition, InvalidArgument
 from ._names import nearest
 from .session import Array, Inputs, Out, Outputs, Session
 
+# A file, or what is in one.
+Source = Union[Path, bytes, bytearray, memoryview]
 Shapes = Union[Mapping[str, Sequence[int]], Sequence[Sequence[int]]]
 _FORMATS = {"auto": 0, "onnx": 1, "dpm": 2, "tflite": 3}
 
@@ -33,7 +35,7 @@ class Model:
 
     def __init__(
         self,
-        model: Path | bytes | bytearray | memoryview,
+        model: Source,
         config: Context | Path | None = None,
         *,
         settings: Settings = (),
@@ -65,7 +67,7 @@ class Model:
         self._traits: dict[str, Any] = self._native.traits()
         self._idle: list[_native.Session] = []  # which have no reference to this object
 
-    def _build(self, model: Path | bytes | bytearray | memoryview, format: str, context: Context, options: str) -> None:
+    def _build(self, model: Source, format: str, context: Context, options: str) -> None:
         if isinstance(model, (bytes, bytearray, memoryview)):
             self._native = _native.Model.from_memory(model, _FORMATS[format], context._native, options)
         else:

@@ -93,7 +93,8 @@ class Session:
         as_tensors: bool = False,
     ) -> Outputs:
         """The outputs, when they are there; until then the event loop runs other tasks. If the task is cancelled, so is
-        the request. With as many requests in flight as the session was made for it waits for one to end."""
+        the request. With as many requests of run_async in flight as the session was made for it waits for one of them
+        to end; where those of `submit` have the places, it raises Unavailable."""
         loop = asyncio.get_running_loop()
         place = self._place(loop)
         await place.acquire()

@@ -60,6 +60,7 @@ nb::any ReportAlone(Session& session, const F& function) {
   });
 }
 
+// None for an output that was written to a buffer, or an optional one that is empty.
 nb::object ResultOf(DeputyTensor& tensor, bool as_tensor) {
   if (tensor.data == nullptr && tensor.dtype == kDeputyUndefined) return nb::none();
   return as_tensor ? TensorOf(tensor) : ArrayOf(tensor);

@@ -267,7 +267,6 @@ Borrowed Borrowed::Output(nb::handle object, DeputyDType wanted) {
 }
 
 nb::object ArrayOf(DeputyTensor& tensor) {
-  if (tensor.data == nullptr && tensor.dtype == kDeputyUndefined) return nb::none();
   const nb::object owner = OwnerOf(tensor.memory);
   const DeputyTensor made = std::exchange(tensor, {});
   return StoredArray(made, owner);

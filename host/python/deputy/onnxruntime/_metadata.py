@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from typing import Any, Union
+from typing import Any
 
-Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]
+from deputy.model import Source
+
 _UNSET = (1 << 63) - 1  # what ONNX Runtime gives for a version that is not there
 
 

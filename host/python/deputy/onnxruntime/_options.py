@@ -8,6 +8,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from deputy.errors import Cancelled
 from deputy.log import set_log_sink
 
 if TYPE_CHECKING:
@@ -186,7 +187,9 @@ class RunOptions:
         absent("RunOptions.add_active_adapter")
 
     def _begin(self, session: Session) -> None:
-        with self._lock:
+        with self._lock:  # `terminate` is then either seen here, or ends the run
+            if self._terminate:
+                raise Cancelled("Exiting due to terminate flag being set to true.", code=1)
             self._sessions.append(session)
 
     def _end(self, session: Session) -> None:

@@ -14,9 +14,10 @@ import numpy as np
 import deputy
 from deputy import reports
 from deputy._names import nearest
-from deputy.errors import Cancelled, InvalidArgument
+from deputy.errors import InvalidArgument
+from deputy.model import Source
 
-from ._metadata import ModelMetadata, Source, read_metadata
+from ._metadata import ModelMetadata, read_metadata
 from ._options import RunOptions, SessionOptions, absent
 from ._values import Array, OrtValue, array_at, dtype_of, host_only, ort_type
 
@@ -205,8 +206,6 @@ class InferenceSession:
                 model = self._model_with(given)
         if options is None:
             return model.run(feed, out)
-        if options.terminate:
-            raise Cancelled("Exiting due to terminate flag being set to true.", code=1)
         with model.idle_session() as session:
             options._begin(session)
             try:
