@@ -6,11 +6,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <condition_variable>
 #include <cstdlib>
 #include <ctime>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -42,10 +40,8 @@ bool IsJournal(int descriptor) {
 // One object for the process, made on first use and never destroyed: threads of plugins may log until exit.
 struct LogState {
   std::mutex mutex;
-  LogLevel level = LogLevel::kInfo;
-  std::atomic<LogFormat> format{LogFormat::kAuto};
+  LogSettings settings;
   const bool is_journal = IsJournal(STDERR_FILENO);
-  std::map<std::string, LogLevel, std::less<>> source_levels;
   std::unique_ptr<HeldSink> sink;  // null: stderr
   std::condition_variable sink_left;
   std::shared_ptr<spdlog::logger> logger = [] {
@@ -99,6 +95,17 @@ std::string InJson(std::string_view text) {
   return quoted;
 }
 
+// The line of the default sink. `line` is printable.
+std::string TextOf(LogFormat format, LogLevel level, std::string_view source, std::string_view line) {
+  const LevelWords words = WordsOf(level);
+  const std::string from = Printable(source);
+  if (format == LogFormat::kJson)
+    return fmt::format(R"({{"time": "{}", "level": "{}", "source": "{}", "message": "{}"}})", TimeText(), words.name,
+                       InJson(from), InJson(line));
+  return fmt::format("{}{}{}{}{}", format == LogFormat::kAuto && State().is_journal ? words.priority : "", words.prefix,
+                     source == "host" ? "" : from, source == "host" ? "" : ": ", line);
+}
+
 // One call of a sink, outside the lock, which is held before and after. Moves the sink to `finished` if nothing else
 // owns it any more.
 class SinkCall {
@@ -129,17 +136,17 @@ class SinkCall {
 
 void SetLogLevel(LogLevel level) {
   std::lock_guard lock(State().mutex);
-  State().level = level;
+  State().settings.level = level;
 }
 
 void SetLogLevel(std::string_view source, LogLevel level) {
   std::lock_guard lock(State().mutex);
-  State().source_levels[std::string(source)] = level;
+  State().settings.source_levels[std::string(source)] = level;
 }
 
 void UnsetLogLevel(std::string_view source) {
   std::lock_guard lock(State().mutex);
-  State().source_levels.erase(std::string(source));
+  State().settings.source_levels.erase(std::string(source));
 }
 
 void SetLogSink(LogSink sink) {
@@ -159,21 +166,31 @@ void SetLogSink(LogSink sink) {
 
 bool LogEnabled(LogLevel level, std::string_view source) {
   std::lock_guard lock(State().mutex);
-  const auto found = State().source_levels.find(source);
-  return level >= (found == State().source_levels.end() ? State().level : found->second);
+  const LogSettings& settings = State().settings;
+  const auto found = settings.source_levels.find(source);
+  return level >= (found == settings.source_levels.end() ? settings.level : found->second);
 }
 
-void SetLogFormat(LogFormat format) { State().format = format; }
+void SetLogFormat(LogFormat format) {
+  std::lock_guard lock(State().mutex);
+  State().settings.format = format;
+}
+
+LogSettings CurrentLogSettings() {
+  std::lock_guard lock(State().mutex);
+  return State().settings;
+}
+
+void SetLogSettings(LogSettings settings) {
+  std::lock_guard lock(State().mutex);
+  std::swap(State().settings, settings);
+}
 
 std::string LogText(LogLevel level, std::string_view source, std::string_view message) {
-  const LevelWords words = WordsOf(level);
-  const std::string line = Printable(message, kLongestLine), from = Printable(source);
-  const LogFormat format = State().format;
-  if (format == LogFormat::kJson)
-    return fmt::format(R"({{"time": "{}", "level": "{}", "source": "{}", "message": "{}"}})", TimeText(), words.name,
-                       InJson(from), InJson(line));
-  return fmt::format("{}{}{}{}{}", format == LogFormat::kAuto && State().is_journal ? words.priority : "", words.prefix,
-                     source == "host" ? "" : from, source == "host" ? "" : ": ", line);
+  std::unique_lock lock(State().mutex);
+  const LogFormat format = State().settings.format;
+  lock.unlock();
+  return TextOf(format, level, source, Printable(message, kLongestLine));
 }
 
 void LogLine(LogLevel level, std::string_view source, std::string_view message) {
@@ -186,8 +203,9 @@ void LogLine(LogLevel level, std::string_view source, std::string_view message) 
     held->sink(level, source, line);
     return;
   }
+  const LogFormat format = State().settings.format;
   lock.unlock();
-  State().logger->log(spdlog::level::info, spdlog::string_view_t(LogText(level, source, line)));
+  State().logger->log(spdlog::level::info, spdlog::string_view_t(TextOf(format, level, source, line)));
 }
 
 }  // namespace deputy::host

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,13 @@ enum class LogLevel : int { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4, kOf
 // The form of a line on stderr. kAuto: text, and where stderr is the journal of systemd its priority in front, "<4>".
 enum class LogFormat : int { kAuto, kText, kJson };
 
+// All that is configured of the log. Sources that are not named have `level`.
+struct LogSettings {
+  LogLevel level = LogLevel::kInfo;
+  std::map<std::string, LogLevel, std::less<>> source_levels;
+  LogFormat format = LogFormat::kAuto;
+};
+
 // Takes a finished line. `source` is "host" or the name of a delegate.
 using LogSink = std::function<void(LogLevel, std::string_view source, std::string_view message)>;
 
@@ -26,6 +34,8 @@ void SetLogLevel(std::string_view source, LogLevel level);
 void UnsetLogLevel(std::string_view source);
 void SetLogSink(LogSink sink);  // null restores the default
 void SetLogFormat(LogFormat format);
+LogSettings CurrentLogSettings();
+void SetLogSettings(LogSettings settings);
 // The line of the default sink, without its end: "warning: npu0: message", or an object of JSON.
 std::string LogText(LogLevel level, std::string_view source, std::string_view message);
 bool LogEnabled(LogLevel level, std::string_view source);

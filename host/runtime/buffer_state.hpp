@@ -77,9 +77,7 @@ struct BoundBuffer {
   std::shared_ptr<Buffer::State> buffer;  // null: none is bound
   Tensor host;             // what the run has of it in host memory: for a device's, memory of the session
   bool on_device = false;  // the delegate uses the buffer itself
-  // Of one that is shared: the device's name for it, or the memory that refused to import it.
-  std::shared_ptr<host::DeviceBuffer> imported;
-  std::weak_ptr<const host::DeviceMemory> refused_by;
+  std::weak_ptr<const host::DeviceMemory> refused_by;  // to import one that is shared
 };
 
 }  // namespace deputy

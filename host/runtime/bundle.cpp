@@ -183,7 +183,8 @@ Result<std::shared_ptr<Context::State>> ReadBundle(const std::string& bundle,
   state->config.plugins.paths.items.assign(1, {(folder / host::kBundlePluginFolder).string(), origin});
   state->files = std::move(files);
   // Another version becomes the current one by another link.
-  const fs::path link = found.current ? folder.parent_path() / "current" : fs::path(name);
+  std::error_code ignored;
+  const fs::path link = found.current ? folder.parent_path() / "current" : fs::absolute(name, ignored);
   state->places = {link.has_filename() ? link : link.parent_path(), folder / host::kChecksumsName};
   return state;
 }

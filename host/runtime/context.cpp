@@ -44,7 +44,10 @@ Result<std::shared_ptr<Context::State>> Context::State::From(host::ConfigLoader&
   state->config_warnings = host::EnvironmentWarnings();
   for (const host::Problem& warning : loader.warnings()) state->config_warnings.push_back(warning.ToString());
   for (const std::filesystem::path& file : loader.files()) state->files.push_back(file.string());
-  state->places = loader.places();
+  // The working directory may change.
+  std::error_code ignored;
+  for (const std::filesystem::path& place : loader.places())
+    state->places.push_back(std::filesystem::absolute(place, ignored));
   return state;
 }
 
@@ -236,8 +239,15 @@ std::shared_ptr<const Context::State> Context::State::Current() const {
   return reloaded != nullptr ? reloaded : std::shared_ptr<const State>(std::shared_ptr<void>(), this);
 }
 
-void Context::State::Detach() {
+void Context::State::EndWatch() {
+  host::KeepInForkedChild(watch_);
+  if (watch_ == nullptr) return;
+  in_force_->Remove(*watch_);
   watch_ = nullptr;
+}
+
+void Context::State::Detach() {
+  EndWatch();
   if (const std::shared_ptr<const State> reloaded = in_force_->settings()) {
     State taken(*reloaded, nullptr);
     TakeConfiguration(taken);
@@ -253,25 +263,26 @@ void Context::State::Detach() {
 
 Status Context::State::Reload() const {
   DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
-  auto next = std::make_shared<State>(*Current(), nullptr);
-  if (next->read_again) {
-    const Result<std::shared_ptr<State>> read = next->read_again();
-    if (!read.ok()) return in_force_->RefuseReload(read.status());
-    next->TakeConfiguration(**read);
-  }
-  return in_force_->Reload(*this, std::move(next));
+  return in_force_->Reload(*this, [this]() -> Result<std::shared_ptr<const State>> {
+    auto next = std::make_shared<State>(*Current(), nullptr);
+    if (next->read_again) {
+      DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<State> read, next->read_again());
+      next->TakeConfiguration(*read);
+    }
+    return std::shared_ptr<const State>(std::move(next));
+  });
 }
 
 Status Context::State::Reload(const State& other) const {
   DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
-  DEPUTY_RETURN_IF_ERROR(in_force_->Reload(*this, std::make_shared<State>(*other.Current(), nullptr)));
-  if (watch_ != nullptr) watch_->AskForPlaces();
-  return {};
+  return in_force_->Reload(*this, [&]() -> Result<std::shared_ptr<const State>> {
+    return std::make_shared<const State>(*other.Current(), nullptr);
+  });
 }
 
 Status Context::State::WatchFiles(std::function<void(const Status&)> reloaded) {
-  watch_ = nullptr;
   DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
+  EndWatch();
   if (Current()->places.empty())
     return host::Error(StatusCode::kFailedPrecondition, "the configuration was not read from files");
   host::RecogniseForks();
@@ -284,6 +295,7 @@ Status Context::State::WatchFiles(std::function<void(const Status&)> reloaded) {
                                                                        status.ToString());
                                                            if (reloaded) reloaded(status);
                                                          }));
+  in_force_->Add(*watch_);
   return {};
 }
 

@@ -32,7 +32,7 @@ struct Context::State {
   bool replaced = false;
   std::function<void(const Progress&)> progress;
   std::vector<std::string> files;  // that were read, lowest layer first
-  // Files and folders that the configuration was searched in, absent ones included.
+  // Files and folders that the configuration was searched in, absent ones included; absolute.
   std::vector<std::filesystem::path> places;
   // Reads the sources of the configuration again; empty: it has none.
   std::function<Result<std::shared_ptr<State>>()> read_again;
@@ -45,6 +45,7 @@ struct Context::State {
   // The settings of another one, for this; null: settings alone.
   State(const State& settings, std::shared_ptr<host::InForce> in_force);
   State& operator=(const State&) = delete;
+  ~State() { EndWatch(); }
   static State& Of(Context& context) { return *context.state_; }
   // With the configuration and the warnings of the loader.
   static Result<std::shared_ptr<State>> From(host::ConfigLoader& loader);
@@ -65,6 +66,7 @@ struct Context::State {
 
  private:
   void TakeConfiguration(State& from);
+  void EndWatch();
 
   std::shared_ptr<host::InForce> in_force_;
   std::unique_ptr<host::FileWatch> watch_;  // calls Reload; ends first

@@ -10,6 +10,7 @@
 #include "base/process_fork.hpp"
 #include "runtime/context_state.hpp"
 #include "runtime/fallback.hpp"
+#include "runtime/file_watch.hpp"
 #include "runtime/model_state.hpp"
 #include "runtime/scan.hpp"
 
@@ -21,11 +22,11 @@ constexpr std::chrono::seconds kLongestWait(1);
 
 }  // namespace
 
-// What a reload has replaced; destroyed in the opposite order.
+// What a reload has replaced; destroyed in the opposite order. Plans have references to their models.
 struct InForce::Former {
+  std::vector<std::shared_ptr<Model::State>> models;
   std::shared_ptr<Engine> engine;
   std::vector<std::shared_ptr<ModelPlans>> plans;
-  std::vector<std::shared_ptr<Model::State>> models;
 
   // Takes what sessions hold of it until they hold nothing, again and again, as a run that was just ending may not have
   // seen the reload; not for long.
@@ -77,6 +78,17 @@ bool InForce::Add(const std::shared_ptr<Model::State>& model) {
   return true;
 }
 
+void InForce::Add(FileWatch& watch) {
+  const MutexLock lock(mutex_);
+  watches_.push_back(&watch);
+  watch.AskForPlaces();  // a reload may have come before
+}
+
+void InForce::Remove(FileWatch& watch) {
+  const MutexLock lock(mutex_);
+  std::erase(watches_, &watch);
+}
+
 Result<std::shared_ptr<Engine>> InForce::OpenNext(const Context::State& next) {
   RecogniseForks();
   const std::shared_ptr<Engine> former = engine();
@@ -120,6 +132,7 @@ Status InForce::PlanAndSwitch(const std::shared_ptr<const Context::State>& next,
           former.plans.push_back(model->Use(plans));
           former.models.push_back(model);
         }
+        for (FileWatch* const watch : watches_) watch->AskForPlaces();
         return {};
       }
     }
@@ -133,22 +146,28 @@ Status InForce::PlanAndSwitch(const std::shared_ptr<const Context::State>& next,
   }
 }
 
-Status InForce::Reload(const Context::State& settings, std::shared_ptr<const Context::State> next) {
+Status InForce::Reload(const Context::State& settings, const MakeSettings& make) {
   const MutexLock changing(changing_);
+  const Result<std::shared_ptr<const Context::State>> made = make();
+  if (!made.ok()) return RefuseReload(made.status());
+  const std::shared_ptr<const Context::State>& next = *made;
   const std::shared_ptr<const Context::State> reloaded = this->settings();
-  const LogConfig& log = (reloaded == nullptr ? settings : *reloaded).config.log;
-  ReplaceLogLevels(log, next->config.log);
+  LogSettings log = CurrentLogSettings();
+  ReplaceLogLevels((reloaded == nullptr ? settings : *reloaded).config.log, next->config.log);
   Former former;
   const Result<std::shared_ptr<Engine>> engine = OpenNext(*next);
   Status status = engine.ok() ? PlanAndSwitch(next, *engine, former) : engine.status();
   if (!status.ok()) {
-    ReplaceLogLevels(next->config.log, log);
+    SetLogSettings(std::move(log));
     return RefuseReload(std::move(status));
   }
   former.TakeFromSessions();
-  const ReloadReport report = Health().configuration;
-  Log(LogLevel::kInfo, "configuration {} is in force{}{}", report.generation, report.files.empty() ? "" : ": ",
-      fmt::join(report.files, ", "));
+  const uint64_t generation = [this] {
+    const MutexLock lock(mutex_);
+    return report_.generation;
+  }();
+  Log(LogLevel::kInfo, "configuration {} is in force{}{}", generation, next->files.empty() ? "" : ": ",
+      fmt::join(next->files, ", "));
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@
 #include "runtime/engine.hpp"
 
 namespace deputy::host {
+
+class FileWatch;
 
 // [any-thread]
 class InForce {
@@ -28,13 +31,16 @@ class InForce {
 
   // The model follows reloads from now on. False: its plans are of another engine than the one in force.
   bool Add(const std::shared_ptr<Model::State>& model);
+  // Until Remove, the watch asks for its places after each reload.
+  void Add(FileWatch& watch);
+  void Remove(FileWatch& watch);
 
   // Opens an engine with the next settings, makes plans of all models with it, and puts them in force; or keeps what is
-  // in force, and returns all errors. One at a time. What runs in flight do not hold of the former engine is closed
-  // when this returns; the rest when the last of these runs ends.
-  Status Reload(const Context::State& settings, std::shared_ptr<const Context::State> next);
-  // Settings that could not be read.
-  Status RefuseReload(Status status);
+  // in force, and returns all errors. One at a time, the making of the settings included: those that are made later
+  // replace those that are made before. What runs in flight do not hold of the former engine is closed when this
+  // returns; the rest when the last of these runs ends.
+  using MakeSettings = std::function<Result<std::shared_ptr<const Context::State>>()>;
+  Status Reload(const Context::State& settings, const MakeSettings& make);
   // Changes an option of a delegate, and keeps it over reloads. Waits for a reload that is under way.
   Status SetOption(const Context::State& settings, const std::string& delegate, const std::string& option,
                    const std::string& value);
@@ -43,6 +49,7 @@ class InForce {
 
  private:
   struct Former;
+  Status RefuseReload(Status status);
   Result<std::shared_ptr<Engine>> OpenNext(const Context::State& next) DEPUTY_REQUIRES(changing_);
   Status PlanAndSwitch(const std::shared_ptr<const Context::State>& next, const std::shared_ptr<Engine>& engine,
                        Former& former) DEPUTY_REQUIRES(changing_);
@@ -53,6 +60,7 @@ class InForce {
   std::shared_ptr<Engine> engine_ DEPUTY_GUARDED_BY(mutex_);
   std::shared_ptr<const Context::State> settings_ DEPUTY_GUARDED_BY(mutex_);
   std::vector<std::weak_ptr<Model::State>> models_ DEPUTY_GUARDED_BY(mutex_);
+  std::vector<FileWatch*> watches_ DEPUTY_GUARDED_BY(mutex_);
   ReloadReport report_ DEPUTY_GUARDED_BY(mutex_);
 };
 

@@ -42,7 +42,9 @@ ModelPlans::ModelPlans(const Model::State& of, std::shared_ptr<Engine> with, std
 Result<std::shared_ptr<ModelPlans>> ModelPlans::Make(const Model::State& model, std::shared_ptr<Engine> engine,
                                                      const std::vector<std::vector<Shape>>& shapes) {
   auto made = std::make_shared<ModelPlans>(model, std::move(engine));
-  for (const std::vector<Shape>& wanted : shapes) DEPUTY_RETURN_IF_ERROR(made->PlanFor(wanted).status());
+  // No more than are kept.
+  for (size_t i = shapes.size() - std::min(shapes.size(), made->engine->plans_kept); i < shapes.size(); ++i)
+    DEPUTY_RETURN_IF_ERROR(made->PlanFor(shapes[i]).status());
   if (model.has_static_inputs()) DEPUTY_RETURN_IF_ERROR(made->PlanFor(model.static_shapes()).status());
   model.graph->DropPages();  // of weights that delegates have packed
   return made;

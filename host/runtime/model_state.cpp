@@ -97,6 +97,7 @@ Status Model::State::CheckShapes(std::span<const Shape> shapes) const {
 
 std::shared_ptr<host::ModelPlans> Model::State::Use(std::shared_ptr<host::ModelPlans> next) {
   const host::MutexLock lock(mutex_);
+  timeout_ = std::chrono::nanoseconds(next->engine->limits.timeout_ns);
   current_.store(next.get(), std::memory_order_release);
   return std::exchange(plans_, std::move(next));
 }

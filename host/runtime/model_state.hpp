@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -74,6 +75,8 @@ struct Model::State {
   }
   // Whether these are they. [any-thread]
   bool AreCurrent(const host::ModelPlans* plans) const { return current_.load(std::memory_order_acquire) == plans; }
+  // `limits: {timeout}` of the plans in force; 0: no limit. [any-thread]
+  std::chrono::nanoseconds timeout() const { return timeout_; }
   // Uses other plans from now on; returns the former ones. [any-thread]
   std::shared_ptr<host::ModelPlans> Use(std::shared_ptr<host::ModelPlans> next);
   // What idle sessions hold of former plans. [any-thread]
@@ -87,6 +90,7 @@ struct Model::State {
   std::shared_ptr<host::ModelPlans> plans_ DEPUTY_GUARDED_BY(mutex_);
   std::vector<host::PlansUser*> users_ DEPUTY_GUARDED_BY(mutex_);
   std::atomic<const host::ModelPlans*> current_{nullptr};  // plans_
+  std::atomic<std::chrono::nanoseconds> timeout_{std::chrono::nanoseconds(0)};
 };
 
 }  // namespace deputy

@@ -41,19 +41,16 @@ Session::State::~State() {
 }
 
 std::shared_ptr<void> Session::State::LetGo() {
-  auto former = std::make_shared<Former>();
   if (!hold.TryTake()) return nullptr;
-  if (in_use.load() != host::SessionUse::kCall) *former = TakeFormer();
+  Former former = in_use.load() == host::SessionUse::kCall ? Former() : TakeFormer();
   hold.Return();
-  return former->plans == nullptr ? nullptr : former;
+  return former.plans == nullptr ? nullptr : std::make_shared<Former>(std::move(former));
 }
 
 Session::State::Former Session::State::TakeFormer() {
   if (plans == nullptr || model->AreCurrent(plans.get())) return {};
-  for (std::vector<BoundBuffer>* const all : {&bound_inputs, &bound_outputs})
-    for (BoundBuffer& bound : *all) bound.imported = nullptr;
   measurement = nullptr;
-  return {std::move(plans), std::move(execution), std::move(dump)};
+  return {std::move(plans), std::move(execution), std::move(dump), std::exchange(imported, {})};
 }
 
 void Session::State::ChangePlans() {
@@ -176,7 +173,7 @@ void Session::Cancel() {
 }
 
 void Session::SetHints(const RunHints& hints) {
-  if (state_ == nullptr) return;
+  if (state_ == nullptr || !host::CheckNotForked().ok()) return;
   const host::RunHints wishes{static_cast<uint32_t>(std::clamp(hints.power_level, 0, 4)), hints.precision,
                               hints.priority};
   state_->SetHints(wishes);
@@ -189,7 +186,7 @@ void Session::EnableProfiling(bool on) {
 }
 
 void Session::EnableEvents(bool on) {
-  if (state_ == nullptr || state_->wants_events == on) return;
+  if (state_ == nullptr || state_->wants_events == on || !host::CheckNotForked().ok()) return;
   const State::Hold held(*state_);
   state_->wants_events = on;
   state_->events.clear();
@@ -208,6 +205,7 @@ const RunStatistics& Session::statistics() const {
 
 Result<PlacementReport> Session::Placement() const {
   if (state_ == nullptr) return NotCreated();
+  DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
   const State::Hold held(*state_);
   DEPUTY_RETURN_IF_ERROR(state_->Renew());
   return host::MakeReport(state_->execution->plan(), *state_->plans->engine);
@@ -215,6 +213,7 @@ Result<PlacementReport> Session::Placement() const {
 
 Result<PlacementReport> Session::DelegateShares() const {
   if (state_ == nullptr) return NotCreated();
+  DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
   const State::Hold held(*state_);
   DEPUTY_RETURN_IF_ERROR(state_->Renew());
   return host::MakeShares(state_->execution->plan(), *state_->plans->engine);
@@ -222,6 +221,7 @@ Result<PlacementReport> Session::DelegateShares() const {
 
 Result<ModelTraits> Session::Traits() const {
   if (state_ == nullptr) return NotCreated();
+  DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
   const State::Hold held(*state_);
   DEPUTY_RETURN_IF_ERROR(state_->Renew());
   ModelTraits traits;

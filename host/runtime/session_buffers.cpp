@@ -233,6 +233,7 @@ Status Session::State::BindBuffer(size_t i, bool is_input, std::shared_ptr<Buffe
   }
   bound.buffer = std::move(buffer);
   (is_input ? bound_inputs : bound_outputs)[i] = std::move(bound);
+  if (!imported.empty()) imported[ImportedIndex(i, is_input)] = nullptr;
   const auto is_bound = [](const BoundBuffer& one) { return one.buffer != nullptr; };
   has_buffers = std::any_of(bound_inputs.begin(), bound_inputs.end(), is_bound) ||
                 std::any_of(bound_outputs.begin(), bound_outputs.end(), is_bound);
@@ -304,27 +305,28 @@ Status Session::State::RunWithBuffers(const std::vector<Tensor>& wanted, std::ve
   return status;
 }
 
-std::shared_ptr<host::DeviceBuffer> Session::State::DeviceBufferOf(BoundBuffer& bound, host::ValueId value,
-                                                                   bool is_input) {
+std::shared_ptr<host::DeviceBuffer> Session::State::DeviceBufferOf(size_t i, bool is_input, host::ValueId value) {
+  BoundBuffer& bound = (is_input ? bound_inputs : bound_outputs)[i];
   const Buffer::State& buffer = *bound.buffer;
   if (buffer.shared.file < 0 || buffer.bytes == 0) return buffer.device;
   const std::optional<host::DevicePlace> place = execution->PlaceOf(value, is_input);
   if (!place || place->memory == bound.refused_by.lock() || place->byte_size > buffer.bytes) return nullptr;
-  if (bound.imported != nullptr && bound.imported->is_valid() && &bound.imported->memory() == place->memory.get())
-    return bound.imported;
-  bound.imported = nullptr;
+  imported.resize(bound_inputs.size() + bound_outputs.size());
+  std::shared_ptr<host::DeviceBuffer>& known = imported[ImportedIndex(i, is_input)];
+  if (known != nullptr && known->is_valid() && &known->memory() == place->memory.get()) return known;
+  known = nullptr;
   // Up to a page the addresses of a file have the alignment of the offset everywhere.
   const size_t alignment = size_t{1} << std::countr_zero(buffer.shared.offset | kPage);
   Result<host::DeviceBuffer> made =
       host::DeviceBuffer::Import(place->memory, buffer.shared, buffer.host.data(), alignment);
   if (made.ok()) {
-    bound.imported = std::make_shared<host::DeviceBuffer>(std::move(made).value());
+    known = std::make_shared<host::DeviceBuffer>(std::move(made).value());
   } else {
     bound.refused_by = place->memory;
     host::Log(host::LogLevel::kInfo, "the buffer that is bound to '{}' is in host memory: {}",
               host::Printable(execution->plan().graph->values[value].name), made.status().ToString());
   }
-  return bound.imported;
+  return known;
 }
 
 Status Session::State::UseBuffers() {
@@ -335,7 +337,7 @@ Status Session::State::UseBuffers() {
     BoundBuffer& bound = bound_inputs[i];
     if (bound.buffer == nullptr) continue;
     bound.on_device = execution->BindBuffer(graph.inputs[i], true,
-                                            may_be_on_device ? DeviceBufferOf(bound, graph.inputs[i], true) : nullptr);
+                                            may_be_on_device ? DeviceBufferOf(i, true, graph.inputs[i]) : nullptr);
     if (bound.on_device || bound.buffer->device == nullptr || bound.buffer->bytes == 0) continue;
     DEPUTY_RETURN_IF_ERROR(CopyBound([&] { return bound.buffer->CopyOut(bound.host.mutable_data()); }));
   }
@@ -346,7 +348,7 @@ Status Session::State::UseBuffers() {
     const host::Slot& slot = execution->plan().slots[value];
     const bool fits = host::SameDims(slot.dims, bound.buffer->shape) && slot.dtype == bound.buffer->dtype;
     bound.on_device =
-        execution->BindBuffer(value, false, may_be_on_device && fits ? DeviceBufferOf(bound, value, false) : nullptr);
+        execution->BindBuffer(value, false, may_be_on_device && fits ? DeviceBufferOf(i, false, value) : nullptr);
   }
   return {};
 }

@@ -275,7 +275,7 @@ std::vector<uint64_t> Session::State::BusyTimes() const {
 
 std::chrono::nanoseconds Session::State::TimeLimit() const {
   const std::chrono::nanoseconds set = timeout;
-  return set != kConfigured ? set : std::chrono::nanoseconds(model->plans()->engine->limits.timeout_ns);
+  return set != kConfigured ? set : model->timeout();
 }
 
 host::CancellationToken Session::State::BeginStop() {

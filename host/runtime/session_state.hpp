@@ -33,6 +33,7 @@ struct Session::State final : host::PlansUser {
     std::shared_ptr<host::ModelPlans> plans;
     std::unique_ptr<host::Execution> execution;
     std::shared_ptr<host::PlanDump> dump;
+    std::vector<std::shared_ptr<host::DeviceBuffer>> imported;
   };
   // The state of a new session.
   static Result<std::unique_ptr<State>> Make(const std::shared_ptr<Model::State>& model);
@@ -52,6 +53,8 @@ struct Session::State final : host::PlansUser {
   std::vector<Tensor> staging;                              // aligned copies of misaligned inputs
   host::OutputBinding binding;
   std::vector<BoundBuffer> bound_inputs, bound_outputs;  // per input and output of the model; empty until one is bound
+  // Of bound buffers that are shared, inputs first: the device's name for it; null: none. Empty until the first one.
+  std::vector<std::shared_ptr<host::DeviceBuffer>> imported;
   bool has_buffers = false;                              // one is bound
   std::vector<BufferUse> buffer_uses;                    // of the current run
   host::HeldStates states;
@@ -85,7 +88,8 @@ struct Session::State final : host::PlansUser {
   static constexpr std::chrono::nanoseconds kConfigured{-1};
 
   std::shared_ptr<void> LetGo() override;
-  // What the session has of plans that are not in force any more. Of the user of the execution, as all below.
+  // What the session has of plans that are not in force any more. Only moves pointers. Of the user of the execution, as
+  // all below.
   Former TakeFormer();
   // Destroys that.
   void LeaveFormer() {
@@ -121,8 +125,9 @@ struct Session::State final : host::PlansUser {
   Status CopyBound(Copy&& copy);
   Result<Buffer> MakeBuffer(size_t i, bool is_input);
   Status BindBuffer(size_t i, bool is_input, std::shared_ptr<Buffer::State> buffer);
-  // What the device that touches the value can use of a buffer; null: host memory.
-  std::shared_ptr<host::DeviceBuffer> DeviceBufferOf(BoundBuffer& bound, host::ValueId value, bool is_input);
+  // What the device that touches the value can use of a bound buffer; null: host memory.
+  std::shared_ptr<host::DeviceBuffer> DeviceBufferOf(size_t i, bool is_input, host::ValueId value);
+  size_t ImportedIndex(size_t i, bool is_input) const { return is_input ? i : bound_inputs.size() + i; }
   // Ends the use of a buffer by the execution.
   void Detach(size_t i, bool is_input);
   // Computes the outputs for `inputs`; those that are not tensors are taken by TakeValues.
@@ -148,7 +153,8 @@ struct Session::State final : host::PlansUser {
   void Cancel();
 };
 
-// The execution, for a run of a request or a short call.
+// The execution, for a run of a request or a short call. Not in a forked child, where a thread of the parent may have it
+// for ever.
 class Session::State::Hold {
  public:
   explicit Hold(State& state) : state_(state) { state_.hold.Take(); }
@@ -168,6 +174,7 @@ class Session::State::Hold {
 class Session::State::Use {
  public:
   explicit Use(State& state) : state_(state) {
+    if (host::IsForkedChild()) return;
     host::SessionUse free = host::SessionUse::kFree;
     first_ = state_.in_use.compare_exchange_strong(free, host::SessionUse::kCall);
     if (first_) state_.hold.WaitUntilFree();
@@ -181,10 +188,10 @@ class Session::State::Use {
   Use& operator=(const Use&) = delete;
 
   Status status() const {
-    if (!first_)
-      return host::Error(StatusCode::kFailedPrecondition, "another thread uses the session, or requests are in flight")
-          .Advise("use one session per thread");
-    return host::CheckNotForked();
+    if (first_) return {};
+    DEPUTY_RETURN_IF_ERROR(host::CheckNotForked());
+    return host::Error(StatusCode::kFailedPrecondition, "another thread uses the session, or requests are in flight")
+        .Advise("use one session per thread");
   }
 
  private:
