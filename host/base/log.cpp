@@ -85,24 +85,23 @@ std::string TimeText() {
   return fmt::format("{}.{:03}Z", text.data(), now.tv_nsec / 1000000);
 }
 
-// Of printable text.
-std::string InJson(std::string_view text) {
-  std::string quoted;
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
+LogLineForm FormOf(LogFormat format) {
+  switch (format) {
+    case LogFormat::kJson: return LogLineForm::kJson;
+    case LogFormat::kText: return LogLineForm::kText;
+    case LogFormat::kAuto: break;
   }
-  return quoted;
+  return State().is_journal ? LogLineForm::kJournal : LogLineForm::kText;
 }
 
 // The line of the default sink. `line` is printable.
-std::string TextOf(LogFormat format, LogLevel level, std::string_view source, std::string_view line) {
+std::string TextOf(LogLineForm form, LogLevel level, std::string_view source, std::string_view line) {
   const LevelWords words = WordsOf(level);
   const std::string from = Printable(source);
-  if (format == LogFormat::kJson)
-    return fmt::format(R"({{"time": "{}", "level": "{}", "source": "{}", "message": "{}"}})", TimeText(), words.name,
-                       InJson(from), InJson(line));
-  return fmt::format("{}{}{}{}{}", format == LogFormat::kAuto && State().is_journal ? words.priority : "", words.prefix,
+  if (form == LogLineForm::kJson)
+    return fmt::format(R"({{"time": "{}", "level": "{}", "source": {}, "message": {}}})", TimeText(), words.name,
+                       InQuotes(from), InQuotes(line));
+  return fmt::format("{}{}{}{}{}", form == LogLineForm::kJournal ? words.priority : "", words.prefix,
                      source == "host" ? "" : from, source == "host" ? "" : ": ", line);
 }
 
@@ -164,6 +163,8 @@ void SetLogSink(LogSink sink) {
   }
 }
 
+const char* NameOf(LogLevel level) { return WordsOf(level).name; }
+
 bool LogEnabled(LogLevel level, std::string_view source) {
   std::lock_guard lock(State().mutex);
   const LogSettings& settings = State().settings;
@@ -186,11 +187,13 @@ void SetLogSettings(LogSettings settings) {
   std::swap(State().settings, settings);
 }
 
+LogLineForm LogLineFormInUse() {
+  std::lock_guard lock(State().mutex);
+  return FormOf(State().settings.format);
+}
+
 std::string LogText(LogLevel level, std::string_view source, std::string_view message) {
-  std::unique_lock lock(State().mutex);
-  const LogFormat format = State().settings.format;
-  lock.unlock();
-  return TextOf(format, level, source, Printable(message, kLongestLine));
+  return TextOf(LogLineFormInUse(), level, source, Printable(message, kLongestLine));
 }
 
 void LogLine(LogLevel level, std::string_view source, std::string_view message) {
@@ -203,9 +206,9 @@ void LogLine(LogLevel level, std::string_view source, std::string_view message) 
     held->sink(level, source, line);
     return;
   }
-  const LogFormat format = State().settings.format;
+  const LogLineForm form = FormOf(State().settings.format);
   lock.unlock();
-  State().logger->log(spdlog::level::info, spdlog::string_view_t(TextOf(format, level, source, line)));
+  State().logger->log(spdlog::level::info, spdlog::string_view_t(TextOf(form, level, source, line)));
 }
 
 }  // namespace deputy::host

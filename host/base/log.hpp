@@ -24,6 +24,9 @@ struct LogSettings {
   LogFormat format = LogFormat::kAuto;
 };
 
+// The form that kAuto stands for where stderr is, or the one that is set.
+enum class LogLineForm : int { kText = 1, kJournal, kJson };
+
 // Takes a finished line. `source` is "host" or the name of a delegate.
 using LogSink = std::function<void(LogLevel, std::string_view source, std::string_view message)>;
 
@@ -36,6 +39,9 @@ void SetLogSink(LogSink sink);  // null restores the default
 void SetLogFormat(LogFormat format);
 LogSettings CurrentLogSettings();
 void SetLogSettings(LogSettings settings);
+LogLineForm LogLineFormInUse();
+// "debug", "info", "warning", "error": the level in JSON.
+const char* NameOf(LogLevel level);
 // The line of the default sink, without its end: "warning: npu0: message", or an object of JSON.
 std::string LogText(LogLevel level, std::string_view source, std::string_view message);
 bool LogEnabled(LogLevel level, std::string_view source);

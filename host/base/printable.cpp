@@ -80,6 +80,15 @@ std::string Printable(std::string_view text, size_t limit) {
   return printable;
 }
 
+std::string InQuotes(std::string_view printable) {
+  std::string quoted = "\"";
+  for (const char c : printable) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
 Status Printable(const Status& status, size_t limit) {
   if (status.ok()) return status;
   return Status(status.code(), Printable(status.message(), limit))

@@ -20,7 +20,10 @@ bool IsPrintable(std::string_view character);
 // bytes. The result is one line of valid UTF-8; escaping it again changes nothing. [any-thread]
 std::string Printable(std::string_view text, size_t limit = 120);
 
-// The same for the message, place and advice of a status.
+// Printable text in double quotes, as in JSON: a backslash before each quote and backslash.
+std::string InQuotes(std::string_view printable);
+
+// Printable() of the message, place and advice of a status.
 Status Printable(const Status& status, size_t limit = 2000);
 
 }  // namespace deputy::host

@@ -8,7 +8,6 @@
 
 #include "cli/config/config_problems.hpp"
 #include "cli/messages.hpp"
-#include "cli/terminal/progress.hpp"
 #include "cli/terminal/terminal.hpp"
 
 namespace deputy::cli {
@@ -43,11 +42,6 @@ namespace {
 
 constexpr std::string_view kItem = "\n  ";
 
-void PrintErrorLine(std::string_view line) {
-  ClearProgress();
-  PrintError(line);
-}
-
 }  // namespace
 
 int Fail(Stage stage, const Status& status) {
@@ -59,15 +53,14 @@ int Fail(Stage stage, const Status& status) {
     std::vector<std::string_view> items;
     for (size_t at; (at = rest.rfind(kItem)) != std::string_view::npos; rest = rest.substr(0, at))
       items.insert(items.begin(), rest.substr(at + kItem.size()));
-    PrintErrorLine(rest);
-    for (const std::string_view item : items)
-      IsLogInJson() ? PrintError(item) : PrintOnStderr(Show("  {}\n", item).text());
+    PrintError(rest);
+    for (const std::string_view item : items) PrintDetail(item);
     return ExitCodeFor(stage, status.code());
   }
   const bool has_lines = status.code() == StatusCode::kConfig || status.code() == StatusCode::kPlugin;
   const auto print = [&](std::string_view line) {
-    PrintErrorLine(line);
-    if (has_lines && !IsLogInJson()) PrintOnStderr(ExcerptOf(line, TerminalOf(stderr)).text());
+    PrintError(line);
+    if (has_lines) PrintExcerpt(ExcerptOf(line, TerminalOf(stderr)));
   };
   for (size_t end; status.code() == StatusCode::kConfig && (end = rest.find('\n')) != std::string_view::npos;) {
     if (end != 0) print(rest.substr(0, end));
@@ -78,17 +71,17 @@ int Fail(Stage stage, const Status& status) {
 }
 
 int FailUsage(const std::string& message) {
-  PrintErrorLine(message);
+  PrintError(message);
   return kUsage;
 }
 
 int FailNo(const std::string& message) {
-  PrintErrorLine(message);
+  PrintError(message);
   return kNo;
 }
 
 int FailRun(const std::string& message) {
-  PrintErrorLine(message);
+  PrintError(message);
   return kRunFailed;
 }
 

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <set>
 
+#include "cli/terminal/progress.hpp"
 #include "cli/terminal/terminal.hpp"
 
 namespace deputy::cli {
@@ -29,6 +31,9 @@ Shown Painted(std::string line, LogLevel level) {
       return Show("{}{}\n", TerminalOf(stderr).Paint(word.paint, word.text), line.substr(word.text.size()));
   return Show("{}\n", line);
 }
+
+// What the journal expects in front of a line (sd-daemon(3)), also of those below an error.
+const char* PriorityOfErrors() { return LogLineFormInUse() == LogLineForm::kJournal ? "<3>" : ""; }
 
 }  // namespace
 
@@ -56,16 +61,24 @@ void PrintMessage(LogLevel level, std::string_view source, std::string_view mess
 void PrintNote(const std::string& note) { PrintMessage(LogLevel::kInfo, "host", note); }
 
 void PrintError(std::string_view message) {
-  const std::string line = LogText(LogLevel::kError, "deputy", message);
-  const Terminal terminal = TerminalOf(stderr);
-  if (IsLogInJson())
-    PrintOnStderr(Show("{}\n", line).text());
-  else  // behind the priority, if there is one
+  ClearProgress();
+  if (LogLineFormInUse() == LogLineForm::kJson)
+    PrintOnStderr(LogText(LogLevel::kError, "deputy", message) + "\n");
+  else
     PrintOnStderr(
-        Show("{}deputy: {} {}\n", line.substr(0, line.find("error: ")), terminal.Paint(Paint::kBad, "error:"), message)
-            .text());
+        Show("{}deputy: {} {}\n", PriorityOfErrors(), TerminalOf(stderr).Paint(Paint::kBad, "error:"), message).text());
 }
 
-bool IsLogInJson() { return LogText(LogLevel::kError, "deputy", "")[0] == '{'; }
+void PrintDetail(std::string_view item) {
+  if (LogLineFormInUse() == LogLineForm::kJson) return PrintError(item);
+  PrintOnStderr(Show("{}  {}\n", PriorityOfErrors(), item).text());
+}
+
+void PrintExcerpt(const Shown& excerpt) {
+  if (LogLineFormInUse() == LogLineForm::kJson) return;
+  std::string_view rest = excerpt.text();
+  for (size_t end; (end = rest.find('\n')) != std::string_view::npos; rest.remove_prefix(end + 1))
+    PrintOnStderr(fmt::format("{}{}\n", PriorityOfErrors(), rest.substr(0, end)));
+}
 
 }  // namespace deputy::cli

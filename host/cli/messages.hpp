@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/terminal/terminal.hpp"
 #include "deputy/context.hpp"
 
 namespace deputy::cli {
@@ -24,10 +25,12 @@ void PrintLogOnce(LogLevel least = LogLevel::kDebug);
 
 // "warning: npu0: message"; `source` is "host" or the name of a delegate. [any-thread]
 void PrintMessage(LogLevel level, std::string_view source, std::string_view message);
-// "deputy: error: message", or in the form of `log: {format}`. [any-thread]
+// "deputy: error: message", or in the form of `log: {format}`. The line of progress ends. [any-thread]
 void PrintError(std::string_view message);
-// `log: {format: json}`: nothing but objects belongs on stderr.
-bool IsLogInJson();
+// An item of the list below an error: in JSON, where nothing but objects belongs on stderr, an error of its own.
+void PrintDetail(std::string_view item);
+// The lines of a file below an error; not in JSON.
+void PrintExcerpt(const Shown& excerpt);
 // A line that is neither an error nor a warning.
 void PrintNote(const std::string& note);
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/printable.hpp"
 #include "config/fields.hpp"
 #include "config/show.hpp"
 #include "config/words.hpp"
@@ -12,16 +13,6 @@ namespace deputy::host {
 namespace {
 
 constexpr std::string_view kNamePattern = "^[A-Za-z0-9_.-]+$";  // IsName
-
-// Keys, words and patterns are ours: only quotes and backslashes need escaping.
-std::string InQuotes(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '"' || c == '\\') escaped += '\\';
-    escaped += c;
-  }
-  return fmt::format("\"{}\"", escaped);
-}
 
 std::string Pattern(std::string_view pattern) {
   return fmt::format(R"({{"type": "string", "pattern": {}}})", InQuotes(pattern));

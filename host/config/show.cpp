@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/printable.hpp"
@@ -39,10 +42,11 @@ std::string InQuotesIfNeeded(std::string_view text) {
   return safe ? std::string(text) : YamlQuoted(text);
 }
 
-// The visitor of fields.hpp that prints.
+// The visitor of fields.hpp that prints, and lists what it prints.
 class FieldPrinter {
  public:
-  std::string Take() { return std::move(out_); }
+  std::string TakeText() { return std::move(out_); }
+  std::vector<PathValue> TakeValues() { return std::move(values_); }
 
   void Text(std::string_view key, const Setting<std::string>& text, TextKind) {
     if (!text->empty()) Value(key, InQuotesIfNeeded(*text), text.origin);
@@ -87,9 +91,11 @@ class FieldPrinter {
   template <class Visit>
   void Group(std::string_view key, Visit visit) {
     headers_.push_back(Indented(fmt::format("{}:", key)));
+    path_.emplace_back(key);
     ++depth_;
     visit();
     --depth_;
+    path_.pop_back();
     if (!headers_.empty()) headers_.pop_back();
   }
 
@@ -103,21 +109,37 @@ class FieldPrinter {
     if (list.empty()) return Value(key, "[]", list.origin);
     Line(fmt::format("{}:", key));
     depth_ += 2;
+    path_.emplace_back(key);
+    std::vector<std::string> names;
     for (const T& item : list) {
       dash_ = true;
+      names.push_back(NameOf(item, names.size()));
+      path_.push_back(names.back());
       visit(item);
+      path_.pop_back();
     }
+    path_.pop_back();
     depth_ -= 2;
+    if constexpr (std::is_same_v<T, DelegateConfig>) Keep(key, fmt::format("{}", fmt::join(names, ", ")));
   }
 
  private:
+  static std::string NameOf(const DelegateConfig& delegate, size_t) { return *delegate.name; }
+  static std::string NameOf(const PlacementRule&, size_t number) { return std::to_string(number); }
+
   template <class T, class Format>
   void Scalars(std::string_view key, const List<Setting<T>>& list, Format format) {
     if (list.empty()) return Empty(key, "[]", list.origin);
     Line(fmt::format("{}:", key));
     ++depth_;
-    for (const Setting<T>& item : list) Line("- " + format(*item) + Comment(item.origin));
+    std::string all;
+    for (const Setting<T>& item : list) {
+      const std::string value = format(*item);
+      Line("- " + value + Comment(item.origin));
+      all += (all.empty() ? "" : ", ") + value;
+    }
     --depth_;
+    Keep(key, std::move(all));
   }
 
   template <class T, class Format>
@@ -125,7 +147,9 @@ class FieldPrinter {
     if (map.empty()) return Empty(key, "{}", map.origin);
     Line(fmt::format("{}:", key));
     ++depth_;
+    path_.emplace_back(key);
     for (const Named<T>& entry : map) Value(InQuotesIfNeeded(entry.name), format(*entry), entry.origin());
+    path_.pop_back();
     --depth_;
   }
 
@@ -135,6 +159,11 @@ class FieldPrinter {
 
   void Value(std::string_view key, std::string_view value, const Origin& origin) {
     Line(fmt::format("{}: {}{}", key, value, Comment(origin)));
+    Keep(key, std::string(value));
+  }
+
+  void Keep(std::string_view key, std::string value) {
+    values_.push_back({fmt::format("{}{}{}", fmt::join(path_, "."), path_.empty() ? "" : ".", key), std::move(value)});
   }
 
   static std::string Comment(const Origin& origin) {
@@ -159,6 +188,8 @@ class FieldPrinter {
   }
 
   std::string out_;
+  std::vector<PathValue> values_;
+  std::vector<std::string> path_;  // of what is visited
   std::vector<std::string> headers_;
   size_t depth_ = 0;
   bool dash_ = false;
@@ -169,7 +200,13 @@ class FieldPrinter {
 std::string ShowConfig(const Config& config) {
   FieldPrinter printer;
   VisitConfig(printer, config);
-  return printer.Take();
+  return printer.TakeText();
+}
+
+std::vector<PathValue> ListValues(const Config& config) {
+  FieldPrinter printer;
+  VisitConfig(printer, config);
+  return printer.TakeValues();
 }
 
 }  // namespace deputy::host

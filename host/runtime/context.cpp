@@ -55,6 +55,10 @@ std::string LogText(LogLevel level, std::string_view source, std::string_view me
   return host::LogText(static_cast<host::LogLevel>(level), source, message);
 }
 
+const char* NameOf(LogLevel level) { return host::NameOf(static_cast<host::LogLevel>(level)); }
+
+LogLineForm LogLineFormInUse() { return static_cast<LogLineForm>(host::LogLineFormInUse()); }
+
 void SetLogSink(std::function<void(LogLevel, std::string_view, std::string_view)> sink) {
   if (sink == nullptr) return host::SetLogSink(nullptr);
   host::SetLogSink([sink = std::move(sink)](host::LogLevel level, std::string_view source, std::string_view message) {
@@ -70,6 +74,16 @@ std::vector<ConfigKey> ConfigKeys() {
     keys.push_back({std::move(key.path), std::move(key.type), std::move(key.default_value), std::move(key.meaning),
                     std::move(key.example), key.available});
   return keys;
+}
+
+Result<std::vector<ConfigValue>> ConfigValues(const std::vector<ConfigText>& layers) {
+  host::ConfigLoader loader;
+  for (const ConfigText& layer : layers) loader.AddText(layer.name, layer.text);
+  DEPUTY_ASSIGN_OR_RETURN(const host::Config config, loader.Finish());
+  std::vector<ConfigValue> values;
+  for (host::PathValue& value : host::ListValues(config))
+    values.push_back({std::move(value.path), std::move(value.value)});
+  return values;
 }
 
 Context::Context() {

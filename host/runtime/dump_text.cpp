@@ -147,14 +147,7 @@ std::string PlanText(const Plan& plan) {
   return text;
 }
 
-std::string JsonQuoted(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : Shown(text)) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + '"';
-}
+std::string JsonQuoted(std::string_view text) { return InQuotes(Shown(text)); }
 
 std::string PlacementJson(const PlacementReport& report) {
   std::vector<std::string> delegates, partitions, nodes;

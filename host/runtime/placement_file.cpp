@@ -68,7 +68,7 @@ std::optional<Shape> ParseShape(std::string_view text) {
 }
 
 // In quotes that YAML reads back. Texts are our own and names of delegates: printable, without control characters.
-std::string InQuotes(const std::string& text) {
+std::string InSingleQuotes(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
   return quoted + "'";
@@ -152,13 +152,13 @@ std::string PlacementFileText(const Placements& placements, const Digest& model,
       kVersion, HexText(model));
   for (const auto& [shapes, decision] : placements) {
     std::string list;
-    for (const Shape& shape : shapes) list += (list.empty() ? "" : ", ") + InQuotes(ShapeToString(shape));
-    text += fmt::format("  - shapes: [{}]\n    summary: {}\n", list, InQuotes(decision.summary));
+    for (const Shape& shape : shapes) list += (list.empty() ? "" : ", ") + InSingleQuotes(ShapeToString(shape));
+    text += fmt::format("  - shapes: [{}]\n    summary: {}\n", list, InSingleQuotes(decision.summary));
     if (decision.slower.empty()) text += "    slower: []\n";
     if (!decision.slower.empty()) text += "    slower:\n";
     for (const SlowerNodes& slower : decision.slower)
-      text += fmt::format("      - {{delegate: {}, nodes: {}, why: {}}}\n", InQuotes(delegates[slower.delegate]),
-                          InQuotes(RangesText(slower.nodes)), InQuotes(slower.text));
+      text += fmt::format("      - {{delegate: {}, nodes: {}, why: {}}}\n", InSingleQuotes(delegates[slower.delegate]),
+                          InSingleQuotes(RangesText(slower.nodes)), InSingleQuotes(slower.text));
   }
   return text;
 }

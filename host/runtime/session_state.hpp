@@ -55,8 +55,8 @@ struct Session::State final : host::PlansUser {
   std::vector<BoundBuffer> bound_inputs, bound_outputs;  // per input and output of the model; empty until one is bound
   // Of bound buffers that are shared, inputs first: the device's name for it; null: none. Empty until the first one.
   std::vector<std::shared_ptr<host::DeviceBuffer>> imported;
-  bool has_buffers = false;                              // one is bound
-  std::vector<BufferUse> buffer_uses;                    // of the current run
+  bool has_buffers = false;            // one is bound
+  std::vector<BufferUse> buffer_uses;  // of the current run
   host::HeldStates states;
   RunStatistics statistics;
   bool profiling = false, wants_events = false;
@@ -153,8 +153,8 @@ struct Session::State final : host::PlansUser {
   void Cancel();
 };
 
-// The execution, for a run of a request or a short call. Not in a forked child, where a thread of the parent may have it
-// for ever.
+// The execution, for a run of a request or a short call. Not in a forked child, where a thread of the parent may have
+// it for ever.
 class Session::State::Hold {
  public:
   explicit Hold(State& state) : state_(state) { state_.hold.Take(); }

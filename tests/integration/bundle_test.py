@@ -480,8 +480,9 @@ class Bundles(unittest.TestCase):
         new = self.pack("digits-1.1.dpb", config=config, folder=self.scratch)
         done = self.deputy("bundle", "diff", self.bundle, new, "--json", status=1)
         report = json.loads(done.stdout)
-        self.assertEqual([(d["kind"], d["name"]) for d in report["differences"]], [("file", "config/01-device.yaml")])
-        (frequency,) = report["differences"][0]["values"]
+        self.assertEqual([(d["kind"], d["name"]) for d in report["differences"]],
+                         [("file", "config/01-device.yaml"), ("configuration", "all layers")])  # fmt: skip
+        (frequency,) = report["differences"][1]["values"]
         self.assertEqual((frequency["name"], frequency["before"], frequency["after"]),
                          ("delegates.npu0.options.frequency", "high", "low"))  # fmt: skip
         text = self.deputy("bundle", "diff", self.bundle, new, status=1).stdout
@@ -499,6 +500,42 @@ class Bundles(unittest.TestCase):
         self.deputy("bundle", "remove", "digits", "1.1")
         self.deputy("bundle", "remove", "digits")
         self.assertEqual(json.loads(self.deputy("bundle", "list", "--json").stdout)["bundles"], [])
+
+    def test_TheValuesOfAllLayersAreCompared(self):
+        base = self.config.read_text().replace("high", "low")
+        upper = "version: 1\ndelegates:\n  - {name: npu1, delegate: sim_npu, before: npu0, min_nodes: %d}\n  - {name: npu0%s}\n"
+
+        def pack(version, nodes, more):
+            files = [self.write("base.yaml", base), self.write("upper.yaml", upper % (nodes, more))]
+            return self.pack(f"digits-{version}.dpb", "--config", files[1], config=files[0], folder=self.scratch)
+
+        old, new = pack("1.0", 2, ", options: {frequency: high}"), pack("1.1", 3, "")
+        report = json.loads(self.deputy("bundle", "diff", old, new, "--json", status=1).stdout)
+        file, configuration = report["differences"]
+        self.assertEqual((file["kind"], file["name"], file["values"]), ("file", "config/02-upper.yaml", []))
+        self.assertEqual((configuration["kind"], configuration["problem"]), ("configuration", ""))
+        self.assertEqual(configuration["after"], "config/01-base.yaml, config/02-upper.yaml")
+        # What the second layer does not set any more has the value of the first one, not the default.
+        self.assertEqual([(v["name"], v["before"], v["after"]) for v in configuration["values"]],
+                         [("delegates.npu0.options.frequency", "high", "low"), ("delegates.npu1.min_nodes", "2", "3")])  # fmt: skip
+        # The order is a value, too.
+        last = self.write("upper.yaml", (upper % (3, "")).replace(", before: npu0", ""))
+        report = json.loads(self.deputy("bundle", "diff", new, self.pack(
+            "digits-1.3.dpb", "--config", last, config=self.scratch / "base.yaml", folder=self.scratch), "--json", status=1).stdout)
+        self.assertEqual([(v["name"], v["before"], v["after"]) for v in report["differences"][-1]["values"]],
+                         [("delegates", "npu1, npu0", "npu0, npu1")])  # fmt: skip
+        # No value differs.
+        report = json.loads(self.deputy("bundle", "diff", new, pack("1.2", 3, ", enabled: true"), "--json", status=1).stdout)
+        self.assertEqual([d["kind"] for d in report["differences"]], ["file"])
+
+    def test_AConfigurationThatCannotBeReadIsNotCompared(self):
+        unreadable = self.changed("config/", lambda data: data + b"cpu: {thread: 1}\n")
+        done = self.deputy("bundle", "diff", self.bundle, unreadable, "--json", status=1)
+        file, configuration = json.loads(done.stdout)["differences"]
+        self.assertEqual((file["kind"], configuration["kind"], configuration["values"]), ("file", "configuration", []))
+        self.assertIn("digits 1.0: config/01-device.yaml:8:7: unknown key 'thread'", configuration["problem"])
+        text = self.deputy("bundle", "diff", self.bundle, unreadable, status=1).stdout
+        self.assertIn("the values of the configuration are not compared: digits 1.0: config/01-device.yaml:8:7: ", text)
 
     @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
     def test_AnInstallationKilledAtAChangeOfTheDiskLeavesTheOldOrTheNewVersion(self):

@@ -295,7 +295,9 @@ class Report(Diagnosis):
         self.assertIn("Relu", files["graph.txt"])
         self.assertIn("step 0: ", files["plan.txt"])
         text = self.report.read_text()
-        self.assertIn("SIGSEGV", json.dumps(json.loads(text)["log"]))
+        log = json.loads(text)["log"]
+        self.assertEqual({tuple(line) for line in log}, {("level", "source", "message")})
+        self.assertTrue(any("SIGSEGV" in line["message"] and line["level"] == "warning" for line in log), log)
         self.assertNotIn("1.25", text, "weights are the owner's")
 
     def test_WhatEndsTheProcessLeavesThePartsBeforeIt(self):
@@ -306,13 +308,19 @@ class Report(Diagnosis):
 
     def test_FaultsOfFilesAreInIt(self):
         self.use(delegates="{name: npu0, delegat: absent}")
-        report = self.written(self.scratch / "nowhere.onnx")
+        done = self.deputy("report", self.scratch / "nowhere.onnx", "-o", self.report)
+        self.assertEqual(done.stderr.count("unknown key 'delegat'"), 1, done.stderr)
+        report = json.loads(self.report.read_text())
+        self.assertIn("'deputy config check' lists them", json.dumps(report["checks"]))
         problems = report["configuration"]["problems"]
         self.assertEqual({(problem["file"], problem["line"]) for problem in problems}, {(str(self.config), 3)})
         self.assertTrue(any("unknown key 'delegat'" in problem["message"] for problem in problems), problems)
         self.assertEqual(report["configuration"]["values"], "")
         self.assertIn("cannot open", report["model"]["problem"])
         self.use()
+        done = self.deputy("report", self.model, "-o", self.report, env={"TMPDIR": str(self.scratch / "nowhere")})
+        self.assertIn("warning: no temporary folder can be made", done.stderr)
+        self.assertEqual(json.loads(self.report.read_text())["model"]["dump"], {})
         self.model.write_bytes(self.model.read_bytes()[:-20])
         self.assertIn("m.onnx", self.written(self.model)["model"]["problem"])
         self.deputy("report", "-o", self.scratch / "nowhere" / "r.json", status=5)

@@ -265,8 +265,12 @@ class Newcomers(ScratchCase):
         self.assertEqual([(limit["name"], limit["limit_ns"], limit["passed"]) for limit in report["limits"]],
                          [("p50", 1000, False), ("max", 60 * 10**9, True)])  # fmt: skip
         self.assertEqual(report["limits"][0]["value_ns"], report["latency_ns"]["p50"])
-        for wrong in ("p0=1s", "p101=1s", "median=1s", "p50=1", "p50", "p=1s", "p5x=1s"):
+        for wrong, why in (("p0=1s", "'p0' is not"), ("p101=1s", "'p101' is not min, mean, max or a percentile from p0.001 to p100"),
+                           ("median=1s", "'median' is not"), ("p50=1", "p50: '1' is not a duration"),
+                           ("p50=1d", "the units are us, ms, s, min, h"), ("p50", "'p50' has no limit; write p50=10ms"),
+                           ("p=1s", "'p' is not"), ("p5x=1s", "'p5x' is not")):  # fmt: skip
             self.assertIn("--fail-above: ", self.deputy("bench", model, "--fail-above", wrong, status=2).stderr)
+            self.assertIn(why, self.deputy("bench", model, "--fail-above", wrong, status=2).stderr)
 
     def test_DurationsMayBeInHours(self):
         shown = self.deputy("config", "show", "--set", "limits.timeout=120min", "--offline").stdout
@@ -312,6 +316,9 @@ class Newcomers(ScratchCase):
         self.assertIn("node 2 (Relu)", placed("--set", "delegates.npu0.rules.deny_ops=Relu", status=3))
         self.assertIn("there is no device '7'", placed("--set", "delegates.npu0.device=7", status=2))
         self.assertIn("'required: true'", placed("--set", "delegates.npu0.delegate=absent", status=4))
+        for report in (["--per-operator"], ["--top", "3"], ["--dot", "-"]):
+            refused = self.deputy("partition", model, "--pin", self.scratch / "p.yaml", *report, status=2)
+            self.assertRegex(refused.stderr, rf"--pin excludes {report[0]}|{report[0]} excludes --pin")
         # One of another model is no error of a load; `config check` finds it.
         check = self.deputy("config", "check", "--config", config, pinned, "--model", self.model("Relu"), "--strict",
                             status=1)  # fmt: skip
@@ -419,6 +426,11 @@ class Newcomers(ScratchCase):
         self.assertIn("node 1 (Cos)", nodes[1]["message"])
         self.assertNotIn("{", self.deputy("run", self.model("Relu"), "--config", npu, "--set", "log.format=text").stderr)
 
+    def wrong_config(self):
+        path = self.scratch / "wrong.yaml"
+        path.write_text("version: 1\ncpu: {thread: 1}\n")
+        return path
+
     def test_TheJournalGetsPriorities(self):
         npu = self.config("delegates: [{name: npu0, delegate: sim_npu, rules: {nodes: nowhere}}]\n")
         log, model = self.scratch / "log", self.model("Relu", "Cos")
@@ -433,7 +445,11 @@ class Newcomers(ScratchCase):
             return log.read_text()
 
         self.assertRegex(said(), r"(?m)^<4>warning: .*'nowhere'(.|\n)*^<6>m\.onnx: 2 delegates")
-        self.assertRegex(said("--set", "fallback=none"), r"(?m)^<3>deputy: error: ")
+        # Also in front of the nodes below an error, and of the lines of a file.
+        for arguments, below in ((("--set", "fallback=none"), "  node 1 (Cos)"), (("--config", self.wrong_config()), "   2 | ")):
+            error, *more = said(*arguments).split("<3>deputy: error: ", 1)[1].splitlines()
+            self.assertTrue(more and all(line.startswith("<3>") for line in more), more)
+            self.assertTrue(any(line.startswith("<3>" + below) for line in more), more)
         for other in (said("--set", "log.format=text"), said(stream="1:2"), said(stream="")):
             self.assertRegex(other, r"(?m)^warning: ")
             self.assertNotIn("<", other)

@@ -60,13 +60,9 @@ struct LatencyLimit {
   std::string name;  // "min", "mean", "max", "p99"
   double percent = 0;
   uint64_t limit_ns = 0;
+  uint64_t value_ns = 0;  // measured
 
-  uint64_t ValueIn(const std::vector<uint64_t>& run_ns) const {
-    const Latency latency = SummarizeRuns(run_ns);
-    if (name == "min") return latency.min;
-    if (name == "max") return latency.max;
-    return name == "mean" ? static_cast<uint64_t>(latency.mean) : PercentileOf(run_ns, percent);
-  }
+  bool passed() const { return value_ns <= limit_ns; }
 };
 
 Result<std::vector<LatencyLimit>> ParseLimits(const std::vector<std::string>& arguments) {
@@ -82,11 +78,14 @@ Result<std::vector<LatencyLimit>> ParseLimits(const std::vector<std::string>& ar
                                  limit.percent >= kLeastPercent && limit.percent <= 100;
       if (!is_percentile)
         return Status(StatusCode::kInvalidArgument,
-                      fmt::format("'{}' is not min, mean, max or a percentile such as p99", limit.name));
+                      fmt::format("'{}' is not min, mean, max or a percentile from p{} to p100, such as p99",
+                                  limit.name, kLeastPercent));
     }
-    DEPUTY_ASSIGN_OR_RETURN(const std::chrono::nanoseconds most,
-                            ParseDuration(equals == std::string::npos ? "" : argument.substr(equals + 1)));
-    limit.limit_ns = static_cast<uint64_t>(most.count());
+    if (equals == std::string::npos)
+      return Status(StatusCode::kInvalidArgument, fmt::format("'{0}' has no limit; write {0}=10ms", argument));
+    const Result<std::chrono::nanoseconds> most = ParseDuration(argument.substr(equals + 1));
+    if (!most.ok()) return Status(most.status().code(), fmt::format("{}: {}", limit.name, most.status().message()));
+    limit.limit_ns = static_cast<uint64_t>(most->count());
   }
   return limits;
 }
@@ -116,6 +115,15 @@ struct Measured {
     return all;
   }
 };
+
+void FillIn(std::vector<LatencyLimit>& limits, const Measured& measured) {
+  const std::vector<uint64_t> run_ns = measured.run_ns();
+  for (LatencyLimit& limit : limits)
+    limit.value_ns = limit.name == "min"    ? measured.latency.min
+                     : limit.name == "max"  ? measured.latency.max
+                     : limit.name == "mean" ? static_cast<uint64_t>(measured.latency.mean)
+                                            : PercentileOf(run_ns, limit.percent);
+}
 
 // Settings for the CPU's threads and those of every configured delegate with an option for them.
 Result<std::vector<std::string>> ThreadSettings(const Context& context, uint32_t threads) {
@@ -378,11 +386,9 @@ Json JsonOf(const BenchOptions& options, const LoadedModel& loaded, const Measur
   if (options.in_flight > 1) json["sequential_runs_per_second"] = measured.sequential_rate;
   if (options.per_operator) json["operators"] = measured.operators.ToJson();
   if (!limits.empty()) json["limits"] = Json::array();
-  for (const LatencyLimit& limit : limits) {
-    const uint64_t value = limit.ValueIn(measured.run_ns());
+  for (const LatencyLimit& limit : limits)
     json["limits"].push_back(
-        {{"name", limit.name}, {"limit_ns", limit.limit_ns}, {"value_ns", value}, {"passed", value <= limit.limit_ns}});
-  }
+        {{"name", limit.name}, {"limit_ns", limit.limit_ns}, {"value_ns", limit.value_ns}, {"passed", limit.passed()}});
   return json;
 }
 
@@ -446,7 +452,7 @@ int RunBench(BenchOptions options) {
   if (!duration.ok()) return FailUsage("--duration: " + duration.status().message());
   const Result<std::optional<std::chrono::nanoseconds>> timeout = ParseTimeout(options.timeout);
   if (!timeout.ok()) return FailUsage(timeout.status().message());
-  const Result<std::vector<LatencyLimit>> limits = ParseLimits(options.fail_above);
+  Result<std::vector<LatencyLimit>> limits = ParseLimits(options.fail_above);
   if (!limits.ok()) return FailUsage("--fail-above: " + limits.status().message());
   if (options.threads > 0) {
     const std::optional<Context> context = options.context.Read(exit_status);
@@ -465,6 +471,7 @@ int RunBench(BenchOptions options) {
   measured.prepare_ns = watch.Lap();
   Status status = Measure(*loaded, *std::move(session), options, *duration, *timeout, measured);
   if (!status.ok()) return Fail(Stage::kRun, WithAssumed(std::move(status), loaded->bound.assumed));
+  FillIn(*limits, measured);
   if (!options.csv.empty()) {
     status = WriteCsv(options.csv, measured);
     if (!status.ok()) return Fail(Stage::kRun, status);
@@ -474,12 +481,10 @@ int RunBench(BenchOptions options) {
   } else {
     PrintReport(options, *loaded, measured, TerminalOf(stdout));
   }
-  for (const LatencyLimit& limit : *limits) {
-    const uint64_t value = limit.ValueIn(measured.run_ns());
-    if (value > limit.limit_ns)
-      exit_status = FailNo(fmt::format("{}: {} is {}, above {}", options.model, limit.name, DurationText(value),
-                                       DurationText(limit.limit_ns)));
-  }
+  for (const LatencyLimit& limit : *limits)
+    if (!limit.passed())
+      exit_status = FailNo(fmt::format("{}: {} is {}, above {}", options.model, limit.name,
+                                       DurationText(limit.value_ns), DurationText(limit.limit_ns)));
   return exit_status;
 }
 

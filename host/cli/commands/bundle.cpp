@@ -130,6 +130,9 @@ int RunDiff(const BundleOptions& options) {
     } else {
       Print("{}", table.Text(TerminalOf(stdout), ""));
     }
+    for (const BundleDifference& difference : differences)
+      if (!difference.problem.empty())
+        Print("the values of the configuration are not compared: {}\n", Shown::Lines(difference.problem));
   }
   return differences.empty() ? kDone : kNo;
 }

@@ -206,7 +206,7 @@ Command MakeConfigCommand(CLI::App& app) {
   check->add_flag("--offline", options->offline, "Check the files only, without running plugins");
   check->add_flag("--strict", options->strict, "Exit status 1 if there are warnings");
   AddJson(*check, options->json);
-  check->add_flag("--sarif", options->sarif, "Print SARIF 2.1.0, for services that show it beside the lines")
+  check->add_flag("--sarif", options->sarif, "Print the problems as SARIF 2.1.0, for code review services")
       ->excludes(check->get_option("--json"));
   SetExample(*check, "deputy config check npu.yaml --model model.onnx");
   CLI::App* show = syntax->add_subcommand("show", "Print the effective configuration with the origin of every value");

@@ -44,17 +44,16 @@ void PrintChecks(const HealthChecks& checks, const Terminal& terminal) {
   Print("{}", table.Text(terminal, ""));
 }
 
-// Checks of the delegates need a configuration without errors, which are on stderr.
-void CheckConfigured(const ContextOptions& options, HealthChecks& checks) {
-  int exit_status = kDone;
-  const std::optional<Context> context = options.Read(exit_status);
-  if (!context) {
-    checks.push_back(
-        {"configuration", Health::kFailed, "has errors, which are above", "correct them; the other checks need it"});
-    return;
-  }
+// Checks of the delegates need a configuration without errors.
+void CheckConfigured(const ContextOptions& options, const std::optional<Context>& context, HealthChecks& checks) {
   const bool has_config = !options.configs.empty();
   const std::string bundle = BundleInUse(has_config, options.bundle);
+  if (!context) {
+    const std::string lists = bundle.empty() ? "config check" : "bundle verify " + bundle;
+    checks.push_back({"configuration", Health::kFailed, fmt::format("has errors; 'deputy {}' lists them", lists),
+                      "correct them; the other checks need it"});
+    return;
+  }
   std::string files = bundle.empty() ? "" : "the bundle " + bundle;
   if (bundle.empty()) {
     const Result<ConfigCheck> read = CheckConfig({options.configs, options.settings}, {true, ""});
@@ -79,7 +78,8 @@ int RunDoctor(const DoctorOptions& options) {
   // What the host logs is among the checks.
   SetLogSink([](LogLevel, std::string_view, std::string_view) {});
   const InstallationReport installation = DescribeInstallation();
-  const HealthChecks checks = CheckAll(options.context);
+  int ignored = kDone;
+  const HealthChecks checks = CheckAll(options.context, options.context.Read(ignored));
   const auto count = [&](Health health) {
     return std::count_if(checks.begin(), checks.end(),
                          [&](const HealthCheck& check) { return check.health == health; });
@@ -100,12 +100,12 @@ int RunDoctor(const DoctorOptions& options) {
 
 }  // namespace
 
-HealthChecks CheckAll(const ContextOptions& options) {
+HealthChecks CheckAll(const ContextOptions& options, const std::optional<Context>& context) {
   HealthChecks checks;
   const InstallationReport installation = DescribeInstallation();
   CheckInstallation(installation, checks);
   CheckMachine(installation, checks);
-  CheckConfigured(options, checks);
+  CheckConfigured(options, context, checks);
   return checks;
 }
 

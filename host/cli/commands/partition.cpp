@@ -208,10 +208,11 @@ Command MakePartitionCommand(CLI::App& app) {
   CLI::Option* dot = syntax->add_option("--dot", options->dot, "Write the graph for Graphviz; - for stdout");
   CLI::Option* pin = syntax->add_option(
       "--pin", options->pin, "Write a configuration that permits this placement only, to be used after the others");
-  for (CLI::Option* drawing : {html, dot}) pin->excludes(drawing);
-  for (CLI::Option* drawing : {html, dot, pin}) {
-    drawing->type_name("FILE");
-    for (const char* report : {"--node", "--nodes", "--json"}) drawing->excludes(syntax->get_option(report));
+  pin->excludes(html)->excludes(dot);
+  for (CLI::Option* file : {html, dot, pin}) {
+    file->type_name("FILE");
+    for (const char* report : {"--node", "--nodes", "--per-operator", "--top", "--json"})
+      file->excludes(syntax->get_option(report));
   }
   syntax
       ->add_option(

@@ -1,19 +1,18 @@
-// deputy report: one file with all that a report of a fault needs: the machine, the installation, the configuration,
-// the plugins, and of a model its placement, its graph and the messages of a run.
+// deputy report: one file with all that a bug report needs: the machine, the installation, the configuration, the
+// plugins, and of a model its placement, its graph and the messages of a run.
 #include <fmt/format.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdlib>
+#include <cstdint>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,7 +27,9 @@
 #include "cli/inputs/model_inputs.hpp"
 #include "cli/messages.hpp"
 #include "cli/report/json_report.hpp"
+#include "cli/report/message_log.hpp"
 #include "cli/report/run_json.hpp"
+#include "cli/temporary_folder.hpp"
 #include "cli/terminal/progress.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "deputy/context.hpp"
@@ -49,26 +50,6 @@ struct ReportOptions {
   ContextOptions context;
   std::string model, output = "deputy-report.json";
   std::vector<std::string> shapes;
-};
-
-// A folder for `debug: {dump}`, removed at the end.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::error_code error;
-    std::string name = (fs::temp_directory_path(error) / "deputy-report-XXXXXX").string();
-    if (!error && mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const fs::path& path() const { return path_; }  // empty: none could be made
-
- private:
-  fs::path path_;
 };
 
 std::string TextOf(const fs::path& file) {
@@ -175,20 +156,26 @@ Status RunOnce(const ReportOptions& options, const Context& context, Json& json)
   return ran;
 }
 
-Json ModelJson(const ReportOptions& options) {
+// Without a configuration, whose errors are parts of the report, the model is not loaded.
+Json ModelJson(const ReportOptions& options, bool has_configuration, MessageLog& log) {
   Json json = FileJson(options.model);
   json["shapes"] = json["placement"] = json["run_ns"] = json["degraded"] = nullptr;
   json["incidents"] = Json::array();
   json["dump"] = Json::object();
-  const ScratchFolder scratch;
+  if (!has_configuration) return json;
+  const TemporaryFolder scratch("deputy-report");
   ContextOptions with_dump = options.context;
-  if (!scratch.path().empty()) {
+  if (scratch.path().empty()) {
+    constexpr std::string_view kNoDump = "no temporary folder can be made: the report has no dump of the model";
+    log.Add(LogLevel::kWarning, "host", kNoDump);
+    PrintMessage(LogLevel::kWarning, "host", kNoDump);
+  } else {
     with_dump.settings.emplace_back("debug.dump=[graph, plan]");
     with_dump.settings.push_back("debug.dump_dir=" + scratch.path().string());
   }
   int exit_status = kDone;
   std::optional<Context> context = with_dump.Read(exit_status);
-  if (!context) return json;  // its errors are among the problems of the configuration
+  if (!context) return json;
   Status status = context->Load();
   if (status.ok()) status = RunOnce(options, *context, json);
   if (!status.ok()) json["problem"] = fmt::format("{}: {}", StatusCodeName(status.code()), status.ToString());
@@ -200,18 +187,9 @@ Json ModelJson(const ReportOptions& options) {
 }
 
 int RunReport(const ReportOptions& options) {
-  const auto log = std::make_shared<Json>(Json::array());
+  const auto log = std::make_shared<MessageLog>();
   SetLogSink(
-      [log, lock = std::make_shared<std::mutex>()](LogLevel level, std::string_view source, std::string_view message) {
-        constexpr size_t kMostMessages = 10000;
-        const std::lock_guard guard(*lock);
-        if (log->size() < kMostMessages)
-          log->push_back(fmt::format("{}{}: {}",
-                                     level >= LogLevel::kError     ? "error: "
-                                     : level == LogLevel::kWarning ? "warning: "
-                                                                   : "",
-                                     source, message));
-      });
+      [log](LogLevel level, std::string_view source, std::string_view message) { log->Add(level, source, message); });
   const InstallationReport installation = DescribeInstallation();
   Json report = {{"version", installation.version},
                  {"plugin_abi", installation.plugin_abi},
@@ -220,7 +198,7 @@ int RunReport(const ReportOptions& options) {
   Status written;
   const auto add = [&](const char* part, Json json) {
     report[part] = std::move(json);
-    report["log"] = *log;
+    report["log"] = log->ToJson();
     if (written.ok()) written = WriteOutputFile(options.output, JsonText(report));
   };
   add("machine", SystemJson());
@@ -233,8 +211,8 @@ int RunReport(const ReportOptions& options) {
       add("quarantine", ToJson(*quarantined));
     if (const Result<CacheListing> cache = context->ListCache(false); cache.ok()) add("cache", ToJson(*cache));
   }
-  add("checks", ToJson(CheckAll(options.context)));
-  if (!options.model.empty()) add("model", ModelJson(options));
+  add("checks", ToJson(CheckAll(options.context, context)));
+  if (!options.model.empty()) add("model", ModelJson(options, context.has_value(), *log));
   ClearProgress();
   if (!written.ok()) return Fail(Stage::kRun, written);
   Print("{}: written; it has paths, the configuration, and names and shapes of the model, but no weights\n",
@@ -247,7 +225,7 @@ int RunReport(const ReportOptions& options) {
 Command MakeReportCommand(CLI::App& app) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* syntax = app.add_subcommand(
-      "report", "Write one file for a report of a fault: machine, configuration, plugins, and a run of a model");
+      "report", "Write a file for a bug report: machine, configuration, plugins, and a run of a model");
   AddModel(*syntax, options->model, /*required=*/false);
   options->context.AddTo(*syntax);
   AddShapes(*syntax, options->shapes);

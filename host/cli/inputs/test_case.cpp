@@ -1,16 +1,15 @@
 #include "cli/inputs/test_case.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <future>
 #include <optional>
 #include <system_error>
 
 #include "cli/inputs/element.hpp"
 #include "cli/report/shape_text.hpp"
+#include "cli/temporary_folder.hpp"
 #include "cli/thread.hpp"
 #include "deputy/model.hpp"
 #include "deputy/tensor_file.hpp"
@@ -19,26 +18,6 @@ namespace deputy::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A temporary folder, removed with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code error;
-    std::string pattern = (fs::temp_directory_path(error) / "deputy-case-XXXXXX").string();
-    if (!error && mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 CaseResult Skip(CaseResult result, const std::string& reason) {
   result.verdict = CaseVerdict::kSkip;
@@ -84,7 +63,7 @@ Status Build(const fs::path& file, const fs::path& set, const Context& context, 
     DEPUTY_RETURN_IF_ERROR(model.Build(file.string(), context, options));
   }
   if (!via_dpm) return {};
-  const TemporaryFolder scratch;
+  const TemporaryFolder scratch("deputy-case");
   if (scratch.path().empty()) return Status(StatusCode::kUnavailable, "a temporary directory cannot be created");
   const std::string converted = (scratch.path() / "model.dpm").string();
   DEPUTY_RETURN_IF_ERROR(model.Save(converted));

@@ -1,14 +1,12 @@
 #include "cli/report/bundle_report.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <utility>
 
-#include "cli/config/config_values.hpp"
 #include "cli/terminal/quantity.hpp"
 #include "cli/terminal/table.hpp"
-#include "deputy/context.hpp"
+#include "deputy/config.hpp"
 
 namespace deputy::cli {
 namespace {
@@ -24,7 +22,7 @@ void AddDifferences(const char* kind, const Items& before, const Items& after, s
   for (const auto& [name, any] : names) {
     const auto old = before.find(name), now = after.find(name);
     if (old != before.end() && now != after.end() && old->second == now->second) continue;
-    BundleDifference& difference = all.emplace_back(BundleDifference{kind, name, {}, {}, {}});
+    BundleDifference& difference = all.emplace_back(BundleDifference{kind, name, {}, {}, {}, {}});
     if (old != before.end()) difference.before = old->second;
     if (now != after.end()) difference.after = now->second;
   }
@@ -44,13 +42,36 @@ Items FilesOf(const BundleInfo& info) {
   return items;
 }
 
-// Of a configuration with the defaults of its keys; none of one that cannot be read here.
-Items ConfigurationOf(const BundleInfo& info, const std::string& path) {
-  const auto file =
-      std::find_if(info.files.begin(), info.files.end(), [&](const BundleFile& other) { return other.path == path; });
-  if (file == info.files.end() || file->text.empty()) return {};
-  const Result<Context> context = Context::FromYamlText(path, file->text);
-  return context.ok() ? ValuesOf(context->ShowConfig(/*plugin_defaults=*/false)) : Items();
+std::vector<ConfigText> LayersOf(const BundleInfo& info) {
+  std::vector<ConfigText> layers;
+  for (const std::string& path : info.configurations)
+    for (const BundleFile& file : info.files)
+      if (file.path == path) layers.push_back({path, file.text});
+  return layers;
+}
+
+// The problem names the bundle whose configuration cannot be read here.
+Items ValuesOf(const BundleInfo& info, const std::vector<ConfigText>& layers, std::string& problem) {
+  Items items;
+  const Result<std::vector<ConfigValue>> values = ConfigValues(layers);
+  if (!values.ok()) {
+    problem = fmt::format("{}: {}", BundleTitle(info), values.status().ToString());
+    return items;
+  }
+  for (const ConfigValue& value : *values) items[value.path] = value.value;
+  return items;
+}
+
+// All layers of each together, as a run reads them. Files may differ in comments alone, or in what a later one sets.
+void AddConfigurations(const BundleInfo& before, const BundleInfo& after, std::vector<BundleDifference>& all) {
+  const std::vector<ConfigText> old = LayersOf(before), now = LayersOf(after);
+  if (old == now) return;
+  BundleDifference difference{
+      "configuration", "all layers", Joined(before.configurations), Joined(after.configurations), {}, {}};
+  const Items old_values = ValuesOf(before, old, difference.problem);
+  const Items values = difference.problem.empty() ? ValuesOf(after, now, difference.problem) : Items();
+  if (difference.problem.empty()) AddDifferences("value", old_values, values, difference.values);
+  if (!difference.problem.empty() || !difference.values.empty()) all.push_back(std::move(difference));
 }
 
 }  // namespace
@@ -59,11 +80,7 @@ std::vector<BundleDifference> CompareBundles(const BundleInfo& before, const Bun
   std::vector<BundleDifference> differences;
   AddDifferences("plugin", PluginsOf(before), PluginsOf(after), differences);
   AddDifferences("file", FilesOf(before), FilesOf(after), differences);
-  for (BundleDifference& difference : differences) {
-    if (difference.kind != "file") continue;
-    const Items old = ConfigurationOf(before, difference.name), now = ConfigurationOf(after, difference.name);
-    if (!old.empty() && !now.empty()) AddDifferences("value", old, now, difference.values);
-  }
+  AddConfigurations(before, after, differences);
   return differences;
 }
 
@@ -109,7 +126,8 @@ Json ToJson(const std::vector<BundleDifference>& differences) {
                     {"name", difference.name},
                     {"before", difference.before ? Json(*difference.before) : Json()},
                     {"after", difference.after ? Json(*difference.after) : Json()},
-                    {"values", ToJson(difference.values)}});
+                    {"values", ToJson(difference.values)},
+                    {"problem", difference.problem}});
   return json;
 }
 

@@ -11,14 +11,17 @@
 
 namespace deputy::cli {
 
-// One item that two bundles do not share: "file", "plugin"; before or after is missing where only one has it.
+// One item that two bundles do not share: "plugin", "file", "configuration"; before or after is missing where only one
+// has it.
 struct BundleDifference {
   std::string kind, name;
-  std::optional<std::string> before, after;  // the version of a plugin, the SHA-256 of a file
-  std::vector<BundleDifference> values;      // of a configuration that both have: by their paths
+  std::optional<std::string> before, after;  // the version of a plugin, the SHA-256 of a file, the layers
+  std::vector<BundleDifference> values;      // of the configuration, by their paths
+  std::string problem;                       // why the values could not be compared
 };
 
-// Plugins by id, then files by path, without bundle.json, which lists the plugins.
+// Plugins by id, files by path, without bundle.json, which lists the plugins, and at last the configuration, if its
+// values differ or cannot be read here.
 std::vector<BundleDifference> CompareBundles(const BundleInfo& before, const BundleInfo& after);
 
 Json ToJson(const BundleInfo& info);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/report/json_report.hpp"
 #include "deputy/printable.hpp"
 
 namespace deputy::cli {
@@ -17,15 +18,6 @@ constexpr std::string_view kCpu = "cpu";
 // Names of entries have no spaces. Kernels of a plugin for its own operators, "npu0 kernels", are no entry: no other
 // delegate has these operators.
 bool IsEntry(std::string_view delegate) { return delegate != kCpu && delegate.find(' ') == std::string_view::npos; }
-
-std::string InQuotes(std::string_view name) {
-  std::string text = "\"";
-  for (const char c : name) {
-    if (c == '"' || c == '\\') text += '\\';
-    text += c;
-  }
-  return text + '"';
-}
 
 }  // namespace
 
@@ -51,7 +43,7 @@ Result<std::string> PinnedPlacement(const std::string& title, const PlacementRep
     if (found == nodes.end()) continue;
     if (IsEntry(delegate.name)) delegates += fmt::format("  - {{name: {}, required: true}}\n", delegate.name);
     rules += fmt::format("    - to: {}\n      nodes:\n", delegate.name);
-    for (const std::string_view name : found->second) rules += fmt::format("        - {}\n", InQuotes(name));
+    for (const std::string_view name : found->second) rules += fmt::format("        - {}\n", Json(name).dump());
   }
   return fmt::format(
       "# The placement of {}, written by 'deputy partition --pin'.\n"

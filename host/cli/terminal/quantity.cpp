@@ -85,6 +85,11 @@ Result<std::chrono::nanoseconds> ParseDuration(std::string_view text) {
   constexpr double kMostNs = 1e18;  // three decades
   constexpr int64_t kMicrosecond = 1000;
   constexpr size_t kMostDecimals = 3;
+  const auto units = [&] {
+    std::string names;
+    for (const Unit& unit : kUnits) names += fmt::format("{}{}", names.empty() ? "" : ", ", unit.name);
+    return names;
+  };
   const auto refuse = [&](const std::string& why) {
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("'{}' is not a duration such as 500ms or 1.5s: {}", text, why));
@@ -104,7 +109,8 @@ Result<std::chrono::nanoseconds> ParseDuration(std::string_view text) {
   const std::string_view name = text.substr(size);
   const auto unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& known) { return name == known.name; });
   if (unit == kUnits.end())
-    return refuse(name.empty() ? "the unit is missing (us, ms, s, min, h)" : "the units are us, ms, s, min and h");
+    return refuse(name.empty() ? fmt::format("the unit is missing ({})", units())
+                               : fmt::format("the units are {}", units()));
   const double ns = std::round(number * unit->size);  // exact: three decimals of a microsecond are nanoseconds
   if (ns == 0) return refuse("it must be greater than zero");
   if (ns > kMostNs) return refuse("it is too long");

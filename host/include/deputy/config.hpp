@@ -1,4 +1,4 @@
-// The layers of a configuration, the check of all of them at once, and the list of keys.
+// The layers of a configuration, the check of all of them at once, their values, and the list of keys.
 #pragma once
 
 #include <cstddef>
@@ -63,6 +63,24 @@ struct ConfigKey {
 
 // In the order in which `deputy config show` prints them. [any-thread]
 DEPUTY_API std::vector<ConfigKey> ConfigKeys();
+
+// A layer that is not in a file; `name` is its file's in messages.
+struct ConfigText {
+  std::string name, text;
+
+  bool operator==(const ConfigText&) const = default;
+};
+
+// A value as `deputy config show` prints it, by its path as behind --set: "delegates.npu0.options.frequency", "high". A
+// list of single values is one value, "Conv, Relu"; "delegates" has the names in their order; of `placement.rules` the
+// path has the number of a rule, from 0.
+struct ConfigValue {
+  std::string path, value;
+};
+
+// All values of these layers over the built-in defaults, later layers over earlier ones, without those of this machine
+// and user. kConfig with all errors, as of a Context. [any-thread]
+DEPUTY_API Result<std::vector<ConfigValue>> ConfigValues(const std::vector<ConfigText>& layers);
 
 // The names of the shipped configurations, sorted, and the file of one; empty: the installation has none of that name.
 // [any-thread]

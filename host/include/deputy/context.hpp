@@ -62,6 +62,14 @@ DEPUTY_API void SetLogSink(std::function<void(LogLevel, std::string_view source,
 // The line that is written on stderr for a message, without its end, by `log: {format}` of the configuration that was
 // used last: for sinks that write messages elsewhere in the same form. [any-thread]
 DEPUTY_API std::string LogText(LogLevel level, std::string_view source, std::string_view message);
+// "debug", "info", "warning", "error", as in JSON. [any-thread]
+DEPUTY_API const char* NameOf(LogLevel level);
+
+// The form of the lines of LogText: text; text behind its priority for the journal of systemd ("<4>"); an object of
+// JSON.
+enum class LogLineForm { kText = 1, kJournal, kJson };
+// [any-thread]
+DEPUTY_API LogLineForm LogLineFormInUse();
 
 // The schema of configuration files, as a JSON Schema (draft 2020-12) for editors and other checkers. It accepts any
 // options of delegates: `deputy config schema` adds those of the plugins that it finds. [any-thread]

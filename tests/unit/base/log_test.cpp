@@ -62,6 +62,7 @@ TEST(Log, TextIsTheLevelTheSourceAndTheMessage) {
   EXPECT_EQ(LogText(LogLevel::kWarning, "host", "slow"), "warning: slow");
   EXPECT_EQ(LogText(LogLevel::kError, "npu0", "a\nb"), R"(error: npu0: a\x0ab)");
   EXPECT_EQ(LogText(LogLevel::kDebug, "npu0", "x"), "debug: npu0: x");
+  EXPECT_EQ(LogLineFormInUse(), LogLineForm::kText);
   SetLogFormat(LogFormat::kAuto);
 }
 
@@ -70,6 +71,7 @@ TEST(Log, JsonIsOneObjectALine) {
   const std::string line = LogText(LogLevel::kWarning, "npu0", "a \"name\" \\ and\n");
   testing::internal::CaptureStderr();
   LogLine(LogLevel::kError, "host", "lost");
+  EXPECT_EQ(LogLineFormInUse(), LogLineForm::kJson);
   const std::string written = testing::internal::GetCapturedStderr();
   SetLogFormat(LogFormat::kAuto);
   EXPECT_THAT(line, testing::MatchesRegex(R"(\{"time": "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}Z", )"

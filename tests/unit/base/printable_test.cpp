@@ -79,5 +79,10 @@ TEST(Log, LineIsOneLineWhateverItQuotes) {
   EXPECT_EQ(logged, "node 'a\\x0awarning: forged\\x1b[2J'");
 }
 
+TEST(Printable, QuotesAndBackslashesAreEscapedInQuotes) {
+  EXPECT_EQ(InQuotes(R"(a "b" \x0a)"), R"("a \"b\" \\x0a")");
+  EXPECT_EQ(InQuotes(""), R"("")");
+}
+
 }  // namespace
 }  // namespace deputy::host

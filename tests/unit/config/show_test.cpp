@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "unit/config/load.hpp"
 
 namespace deputy::host {
@@ -122,6 +125,39 @@ TEST(ShowTest, SourceWithALineBreakStaysOneComment) {
   ConfigLoader loader;
   loader.AddText("a\nversion: 2\n", "version: 1\n");
   EXPECT_TRUE(Contains(ShowConfig(*loader.Finish()), "version: 1  # a\\x0aversion: 2\\x0a:1\n"));
+}
+
+TEST(ShowTest, ValuesAreListedByTheirPathsWithoutOrigins) {
+  std::map<std::string, std::string> values;
+  for (PathValue& value : ListValues(Good(R"(version: 1
+delegates:
+  - name: npu0
+    options: {frequency: high, faults: "a  # b \" c"}
+    rules: {deny_ops: [Conv, Relu], nodes: "x: y  # z"}
+  - {name: onednn, enabled: false}
+placement: {rules: [{ops: Resize, avoid: npu0}, {nodes: "*/nms*", to: cpu}]}
+log: {delegates: {npu0: debug}}
+)")))
+    EXPECT_TRUE(values.emplace(value.path, value.value).second) << value.path;
+  for (const auto& [path, value] : std::map<std::string, std::string>{
+           {"version", "1"},
+           {"delegates", "npu0, onednn"},
+           {"delegates.npu0.name", "npu0"},
+           {"delegates.npu0.options.frequency", "high"},
+           {"delegates.npu0.options.faults", R"("a  # b \" c")"},
+           {"delegates.npu0.rules.deny_ops", "Conv, Relu"},
+           {"delegates.npu0.rules.nodes", R"("x: y  # z")"},
+           {"delegates.npu0.verify.when", "auto"},
+           {"delegates.onednn.enabled", "false"},
+           {"placement.rules.0.ops", "Resize"},
+           {"placement.rules.0.avoid", "npu0"},
+           {"placement.rules.1.nodes", R"("*/nms*")"},
+           {"placement.rules.1.to", "cpu"},
+           {"log.delegates.npu0", "debug"},
+           {"debug.check", "false"},
+       })
+    EXPECT_EQ(values[path], value) << path;
+  for (const auto& [path, value] : values) EXPECT_EQ(value.find(" # t.yaml"), std::string::npos) << path << value;
 }
 
 }  // namespace

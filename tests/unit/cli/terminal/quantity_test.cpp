@@ -22,7 +22,7 @@ TEST(ParseDuration, NumbersHaveAUnitOfTheConfiguration) {
 TEST(ParseDuration, WhatIsNoDurationIsRefusedWithTheReason) {
   for (const auto& [text, why] :
        {std::pair{"", "not begin with a number"}, std::pair{"ms", "not begin with a number"},
-        std::pair{"500", "the unit is missing"}, std::pair{"5d", "the units are us, ms, s, min and h"},
+        std::pair{"500", "the unit is missing (us, ms, s, min, h)"}, std::pair{"5d", "the units are us, ms, s, min, h"},
         std::pair{"5 ms", "the units are"}, std::pair{"0s", "greater than zero"},
         std::pair{"-1s", "not begin with a number"}, std::pair{"nan", "not begin with a number"},
         std::pair{".5s", "not begin with a number"}, std::pair{"05s", "no leading zeros"},
