@@ -23,6 +23,9 @@ Comments before a block, one to a line, say what the block does not:
   <!-- check: project DIR -->          from here on the project is a copy of DIR: of this tree, or installed for a sample
   <!-- check: output -->               the block stands in what the commands before it printed
   <!-- check: output of COMMAND -->    the same of a command of its own
+  <!-- check: with PACKAGE -->         commands of sh that need another engine's package: run with the Python of
+                                       packaging/peers.sh or packaging/guests.sh that has it. Without one, the project's
+                                       files of Python are compiled only. The next output is also compared with theirs
   <!-- check: folders -->              the first word of each line is a folder of this tree
   <!-- check: none, REASON -->         nothing is checked. How many there are stands below, so that it cannot grow unseen
 
@@ -32,6 +35,7 @@ new plugins is checked in a new project, with what its reader puts in for its wo
 """
 
 import argparse
+import functools
 import itertools
 import json
 import os
@@ -48,7 +52,9 @@ UNCHECKED = 33
 TEMPLATE = "sdk/template/common/README.md"
 ELSEWHERE = ("sdk/template/",)
 # Checked with the Python package, where the build has it: packaging/python-deps.sh.
-WITH_PYTHON = ("host/docs/python-guide.md",)
+WITH_PYTHON = ("host/docs/python-guide.md", "host/docs/coming-from-litert.md", "host/docs/coming-from-openvino.md")
+# The folders of the Pythons that have other engines, where they were made.
+WITH_ENGINES = [ROOT / "build/peers/bin", ROOT / "build/guests/venv/bin"]
 # Read where the sources are only.
 NOT_INSTALLED = (".github/", "tests/faults/", "tests/fuzz/")
 INSTALLED = "share/doc/deputy"  # below the prefix
@@ -131,12 +137,23 @@ def follows_in(wanted, lines):
     return False
 
 
+@functools.cache
+def folder_with(package):
+    """The folder of the first Python that has the package, or None."""
+    find = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({package!r}) is None)"
+    for folder in WITH_ENGINES:
+        python = folder / "python3"
+        if python.exists() and subprocess.run([python, "-c", find], check=False).returncode == 0:
+            return folder
+    return None
+
+
 class Document:
     def __init__(self, root, scratch, environment, installed=None):
         self.root, self.scratch, self.environment = root, scratch, environment
         self.installed = installed  # where projects are copied from first
         self.projects = 0
-        self.unchecked = []
+        self.unchecked, self.compiled = [], []
         self.begin(None)
 
     def begin(self, sample):
@@ -144,7 +161,8 @@ class Document:
         self.folder = self.scratch / f"project{self.projects}"
         self.sample = set()
         self.unbuilt = None  # the line of code that no command has followed yet
-        self.printed = ""
+        self.printed = ""  # None of commands that did not run
+        self.also = []  # what other engines printed, which the next output must be, too
         if sample is None:
             self.folder.mkdir(parents=True)
             return
@@ -152,8 +170,9 @@ class Document:
         shutil.copytree((self.installed if installed else self.root) / sample, self.folder)
         self.sample = {path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*") if path.is_file()}
 
-    def run(self, command):
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=self.folder, env=self.environment,
+    def run(self, command, environment=None):
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=self.folder,
+                              env=environment or self.environment,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
                               timeout=300)  # fmt: skip
         if done.returncode != 0:
@@ -190,12 +209,32 @@ class Document:
             for line in block.lines:
                 if line.strip() and not (self.root / line.split()[0]).is_dir():
                     raise Wrong(f"there is no folder {line.split()[0]}")
+        elif block.how.startswith("with "):
+            self.with_engine(block, block.how[len("with "):])
+        elif block.how == "output" and self.printed is None:
+            return
         elif block.how == "output" or block.how.startswith("output of "):
-            printed = self.printed if block.how == "output" else self.run(block.how[len("output of "):])
-            if not stands_in(block.lines, printed):
-                raise Wrong(f"this is not what was printed:\n{printed}")
+            printed = [self.printed, *self.also] if block.how == "output" else [self.run(block.how[len("output of "):])]
+            for one in printed:
+                if not stands_in(block.lines, one):
+                    raise Wrong(f"this is not what was printed:\n{one}")
+            self.also = []
         else:
             raise Wrong(f"'check: {block.how}' is not known")
+
+    def with_engine(self, block, package):
+        folder = folder_with(package)
+        if folder is not None:
+            self.printed = self.run(block.text, self.environment | {"PATH": f"{folder}:{self.environment['PATH']}"})
+            self.also.append(self.printed)
+            return
+        self.printed = None
+        self.compiled.append(f"{block.line}: there is no {package}")
+        for path in sorted(self.folder.glob("*.py")):
+            try:
+                compile(path.read_text(encoding="utf-8"), path.name, "exec")
+            except SyntaxError as error:
+                raise Wrong(f"{path.name}:{error.lineno}: {error.msg}") from error
 
     def named(self, block, name, continued):
         path = self.folder / name
@@ -289,7 +328,7 @@ def check_installed(root, prefix):
 
 
 def check_document(root, name, scratch, environment, installed=None):
-    """What is wrong with the document, and what it leaves unchecked."""
+    """What is wrong with the document, what it leaves unchecked, and what was compiled only."""
     document = Document(root, scratch, environment, installed)
     page = installed / name if installed is not None and (installed / name).is_file() else root / name
     line = 0
@@ -299,8 +338,13 @@ def check_document(root, name, scratch, environment, installed=None):
             document.check(block)
         document.end()
     except (Wrong, OSError, ValueError, subprocess.TimeoutExpired) as error:
-        return [f"{name}:{line}: {error}"], document.unchecked
-    return check_links(root, name), document.unchecked
+        return [f"{name}:{line}: {error}"], document.unchecked, document.compiled
+    return check_links(root, name), document.unchecked, document.compiled
+
+
+def left_unchecked(page):
+    return [f"{block.line}: {block.how[6:]}" for block in blocks_of(page.read_text(encoding="utf-8"))
+            if block.how is not None and block.how.startswith("none, ")]
 
 
 def check_template(root, scratch, environment):
@@ -371,7 +415,7 @@ def check_tree(arguments):
     if len(names) < 3 and not arguments.document:
         print(f"{ROOT}: {len(names)} documents; there must be more")
         return 1
-    wrong, unchecked, blocks = [], [], 0
+    wrong, unchecked, compiled, blocks = [], [], [], 0
     with tempfile.TemporaryDirectory(prefix="deputy-documents-") as scratch:
         scratch = Path(scratch)
         prefix = scratch / "prefix"
@@ -388,11 +432,12 @@ def check_tree(arguments):
             variables = environment_with_python(environment, arguments.build_dir) if name in WITH_PYTHON else environment
             if variables is None:
                 print(f"{name}: not checked, since the build has no Python package; packaging/python-deps.sh")
-                found, left = check_links(ROOT, name), ["all of it, without Python"]
+                found, left, only = check_links(ROOT, name), left_unchecked(ROOT / name), ["all of it, without Python"]
             else:
-                found, left = check_document(ROOT, name, scratch / str(number), variables, prefix / INSTALLED)
+                found, left, only = check_document(ROOT, name, scratch / str(number), variables, prefix / INSTALLED)
             wrong += found
             unchecked += [f"{name}:{place}" for place in left]
+            compiled += [f"{name}:{place}" for place in only]
             blocks += sum(1 for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if FENCE.match(line)) // 2
             for message in found:
                 print(message, flush=True)
@@ -405,6 +450,8 @@ def check_tree(arguments):
     print(f"documents: {len(names)} with {blocks} blocks, {len(wrong)} wrong, {len(unchecked)} unchecked:")
     for place in unchecked:
         print(f"  {place}")
+    for place in compiled:
+        print(f"documents: not run: {place}")
     if not arguments.document and not wrong and len(unchecked) != UNCHECKED:
         print(f"documents: {UNCHECKED} blocks may stay unchecked, not {len(unchecked)}; see UNCHECKED in this test")
         return 1
@@ -425,6 +472,13 @@ def self_test():
         ("```cpp\nint x;\n```\n", "nothing says how"),
         ("`a.cpp`:\n\n```cpp\nint x;\n```\n", "no command follows"),
         ("`a.txt`, continued:\n\n```\ny\n```\n", "to continue"),
+        ("`a.py`:\n\n```python\nprint(1)\n```\n<!-- check: with json -->\n```sh\npython3 a.py\n```\n"
+         "<!-- check: output -->\n```\n2\n```\n", "not what was printed"),
+        ("`a.py`:\n\n```python\nprint(1)\n```\n<!-- check: with json -->\n```sh\npython3 a.py\n```\n"
+         "```sh\necho 2\n```\n<!-- check: output -->\n```\n2\n```\n", "not what was printed"),
+        ("`a.py`:\n\n```python\nprint(1)\n```\n<!-- check: with no_such_engine -->\n```sh\npython3 a.py\n```\n"
+         "<!-- check: output -->\n```\n2\n```\n", ""),
+        ("`a.py`:\n\n```python\nprint(\n```\n<!-- check: with no_such_engine -->\n```sh\npython3 a.py\n```\n", "never closed"),
         ("```json\n{\n```\n", "Expecting"),
         ("<!-- check: folders -->\n```\nsample/ a\nabsent/ b\n```\n", "no folder absent"),
         ("<!-- check: maybe -->\n```\nx\n```\n", "not known"),
@@ -444,13 +498,14 @@ def self_test():
         ("<!-- check: project sample -->\n`a.cpp`:\n\n```cpp\nint x;\nint z;\n```\n\n```sh\ntrue\n```\n", "does not have"),
     ]
     missed = []
+    WITH_ENGINES.append(Path(sys.executable).parent)  # has json
     for text, expected in cases:
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
             (root / "sample").mkdir()
             (root / "sample" / "a.cpp").write_text("{\n  int x;\n  int y;\n\n  int z;\n}\n", encoding="utf-8")
             (root / "a.md").write_text(text, encoding="utf-8")
-            found, _ = check_document(root, "a.md", root / "scratch", {"PATH": os.environ["PATH"]})
+            found, _, _ = check_document(root, "a.md", root / "scratch", {"PATH": os.environ["PATH"]})
         if (not expected and found) or (expected and (len(found) != 1 or expected not in found[0])):
             missed.append(f"expected '{expected}', found {found} for:\n{text}")
     installed = installed_cases()
