@@ -23,9 +23,9 @@ class Browser:
                  f"--user-data-dir={self.profile.name}"]
         if os.geteuid() == 0:
             flags.append("--no-sandbox")
-        # Chromium reads from descriptor 3 and writes to 4.
+        # Chromium reads from descriptor 3 and writes to 4. Descriptors above 9 are nothing that every sh can redirect.
         self.process = subprocess.Popen(
-            ["sh", "-c", f'exec "$@" 3<&{from_us} 4>&{to_us}', "sh", FOUND, *flags, "about:blank"],
+            ["bash", "-c", f'exec "$@" 3<&{from_us} 4>&{to_us}', "bash", FOUND, *flags, "about:blank"],
             pass_fds=(from_us, to_us), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(from_us)
         os.close(to_us)
@@ -80,12 +80,13 @@ class Browser:
         return json.loads(message)
 
     def open(self, path):
-        """Opens a file and waits until its scripts have run."""
+        """Opens a file, or an address, and waits until its scripts have run."""
         self.events.clear()
-        self.call("Page.navigate", url="file://" + os.path.abspath(path))
+        address = path if "://" in str(path) else "file://" + os.path.abspath(path)
+        self.call("Page.navigate", url=address)
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self.events.append(self.read())
-        if not self.evaluate("document.readyState === 'complete' && location.protocol === 'file:'"):
+        if not self.evaluate(f"document.readyState === 'complete' && location.protocol === '{address.split('/')[0]}'"):
             raise RuntimeError(f"{path} was not loaded")
 
     def evaluate(self, expression):

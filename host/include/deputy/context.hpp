@@ -93,9 +93,9 @@ class DEPUTY_API Context {
   // Where the default configuration of the installation is used, a message at the first use says so. [any-thread]
   static Result<Context> FromLayers(const ConfigSources& sources = {});
   // One file and its conf.d/*.yaml over the built-in defaults, without the configuration of the machine and the user.
-  // `settings` are "path.to.key=value" and win over the file. Errors carry file:line:column, all of them at once. An
-  // empty path: the settings over the built-in defaults. Files that users other than root and this one could change or
-  // replace are errors (host/docs/configuration.md); text that the application vouches for is that of FromYamlText.
+  // `settings` are "path.to.key=value" and win over the file. Errors carry file, line and column, all of them at once.
+  // An empty path: the settings over the built-in defaults. Files that users other than root and this one could change
+  // or replace are errors (host/docs/configuration.md); text that the application vouches for is that of FromYamlText.
   static Result<Context> FromYaml(const std::string& path, const std::vector<std::string>& settings = {});
   // `name` is the file's name in messages; relative plugin paths are relative to the working directory.
   static Result<Context> FromYamlText(const std::string& name, const std::string& text,
