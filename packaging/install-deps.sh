@@ -2,7 +2,7 @@
 # Installs the Debian 12 packages that Deputy is built and tested with. Needs root or sudo only when one is missing;
 # if all are installed it needs neither network nor privileges.
 #
-#   packaging/install-deps.sh [build] [test] [package] [python]      default: build
+#   packaging/install-deps.sh [build] [test] [package] [python] [site]      default: build
 set -euo pipefail
 
 build=(
@@ -19,15 +19,17 @@ build=(
   libseccomp-dev # the sandbox of worker processes
   libpng-dev libturbojpeg0-dev
 )
-# doxygen makes the references of the headers. Tests open the page of `deputy partition --html` in Chromium and give
-# the graph of --dot to Graphviz; zsh, fish and mandoc read completions and manual pages. libclang-rt holds clang's sanitizer runtimes and
+site=(python3 git doxygen mkdocs mkdocs-material) # the site of the documents; doxygen makes the references of the headers
+
+# Tests open the site and the page of `deputy partition --html` in Chromium and give the graph of --dot to Graphviz; zsh,
+# fish and mandoc read completions and manual pages. libclang-rt holds clang's sanitizer runtimes and
 # libc6-dev-arm64-cross the headers that the cross compiler merely recommends. The last lines re-make the digits model
 # and its test pictures: numpy, Pillow, OpenBLAS for speed, and the fonts, the last four of which are not in
 # the training set.
 test=(
   libgtest-dev libbenchmark-dev
   clang-14 libclang-rt-14-dev clang-format-14 libc++-14-dev libc++abi-14-dev rustc
-  doxygen
+  "${site[@]}"
   chromium graphviz zsh fish mandoc
   minisign strace # signatures that it checks and makes; an installation that is killed at its system calls
   g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
@@ -48,8 +50,9 @@ for group in "${@:-build}"; do
     test) wanted+=("${test[@]}") ;;
     package) wanted+=("${package_tools[@]}") ;;
     python) wanted+=("${python[@]}") ;;
+    site) wanted+=("${site[@]}") ;;
     *)
-      echo "install-deps: unknown group '$group'; known: build, test, package, python" >&2
+      echo "install-deps: unknown group '$group'; known: build, test, package, python, site" >&2
       exit 2
       ;;
   esac
