@@ -5,7 +5,7 @@
 
 Pages are at the paths of the tree. Links are adapted: one to a header leads to its page of the reference, one to
 another file of the tree to a copy of its text, one to a folder to a list of such copies. A document that mkdocs.yml
-does not name, a link that leads nowhere and a warning of Doxygen are errors.
+does not name, a link to a file that is not there and a warning of Doxygen are errors.
 """
 
 import argparse
@@ -54,6 +54,7 @@ class Site(stage_documents.Stage):
         self.headers = headers
         self.shown = set()  # files whose text the site has
         self.listed = set()  # folders
+        self.dead = []
 
     def place_of(self, path):
         readme = "README.md" if path == "." else f"{path}/README.md"
@@ -82,6 +83,7 @@ class Site(stage_documents.Stage):
             return match[0]
         place = self.place_of(os.path.normpath(os.path.join(os.path.dirname(name), path)))
         if place is None:
+            self.dead.append(f"{name}: a link to {target}, which is not there")
             return text
         there = os.path.relpath(place, os.path.dirname(page_of(name)) or ".")
         return f"{image}[{text}]({there}{hash_sign}{anchor})"
@@ -161,6 +163,8 @@ def main():
     files = [name for name in listed.split("\0") if name and (ROOT / name).is_file()]
     site = Site(files, place_of_header(work))
     site.stage(pages)
+    if site.dead:
+        sys.exit("\n".join(site.dead))
     shutil.copy(HERE / "site.css", pages)
     decisions = sorted(name for name in site.pages if re.match(r"host/docs/adr/\d", name))
     (work / "mkdocs.yml").write_text(configuration(decisions), encoding="utf-8")

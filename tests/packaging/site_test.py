@@ -129,7 +129,28 @@ class Built(unittest.TestCase):
 
 
 class Planted(unittest.TestCase):
-    """What `check` finds."""
+    """What build.py refuses, and `check` finds."""
+
+    def refused(self, text):
+        """Of a copy of the tree with one more document; nothing is built of it."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=True)
+            for name in listed.stdout.split("\0")[:-1]:
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                if (ROOT / name).exists():
+                    shutil.copy(ROOT / name, root / name)
+            subprocess.run(["git", "init", "--quiet", root], check=True)
+            (root / "host/docs/planted.md").write_text(text, encoding="utf-8")
+            made = subprocess.run([root / "packaging/site/build.py", root / "built"], capture_output=True, text=True)
+            self.assertEqual(made.returncode, 1, made.stdout)
+            return made.stderr
+
+    def test_ALinkToAFileThatIsAbsentIsRefused(self):
+        self.assertEqual("host/docs/planted.md: a link to absent.md, which is not there\n", self.refused("[x](absent.md)\n"))
+
+    def test_ADocumentWithoutAPlaceIsRefused(self):
+        self.assertEqual("build.py: packaging/site/mkdocs.yml does not name host/docs/planted.md\n", self.refused("# X\n"))
 
     def found(self, text, style=""):
         with tempfile.TemporaryDirectory() as folder:
@@ -163,11 +184,16 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
+class Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, *_):
+        """The browser has closed a connection before its file was sent."""
+
+
 @unittest.skipUnless(browser.FOUND, "no Chromium; packaging/install-deps.sh test installs it")
 class InABrowser(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=ARGS.target))
+        cls.server = Server(("127.0.0.1", 0), functools.partial(Handler, directory=ARGS.target))
         cls.address = f"http://127.0.0.1:{cls.server.server_port}/"
         threading.Thread(target=cls.server.serve_forever, daemon=True).start()
         cls.addClassCleanup(cls.server.server_close)
