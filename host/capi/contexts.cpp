@@ -12,6 +12,7 @@
 #include "capi/field_writer.hpp"
 #include "capi/handles.hpp"
 #include "capi/options.hpp"
+#include "runtime/context_state.hpp"
 
 namespace deputy::host::capi {
 namespace {
@@ -21,16 +22,15 @@ struct Keeper {
   void* keep = nullptr;
   void (*release)(void* keep) = nullptr;
   Keeper(void* kept, void (*released)(void*)) : keep(kept), release(released) {}
-  Keeper(const Keeper&) = delete;
-  Keeper& operator=(const Keeper&) = delete;
+  Keeper(Keeper&& other) noexcept : keep(other.keep), release(std::exchange(other.release, nullptr)) {}
   ~Keeper() {
     if (release != nullptr) release(keep);
   }
 };
 
 struct ForeignDelegate {
-  ForeignDelegate(const deputy_plugin* made, std::string name, void* keep, void (*release)(void*))
-      : plugin(made), id(std::move(name)), keeper(keep, release) {}
+  ForeignDelegate(const deputy_plugin* made, std::string name, Keeper kept)
+      : plugin(made), id(std::move(name)), keeper(std::move(kept)) {}
   const deputy_plugin* plugin;
   std::string id;
   Keeper keeper;
@@ -48,10 +48,6 @@ ForeignPlugin MakeInProcessPlugin(std::shared_ptr<ForeignDelegate> delegate, con
   std::string id = delegate->id;
   return {plugin, std::move(delegate), std::move(id)};
 }
-
-struct DelegatesInCode {
-  std::vector<DeviceInfo> delegates;
-};
 
 Result<std::vector<std::string>> TextsOf(const char* const* texts, size_t count) {
   std::vector<std::string> made;
@@ -75,20 +71,6 @@ DeputyError* MakeContext(const char* const* settings, size_t count, DeputyContex
 
 std::optional<std::string> OptionalText(const char* text) {
   return text == nullptr ? std::nullopt : std::optional<std::string>(text);
-}
-
-struct ContextTraits {
-  bool measures_placements = false, has_fallback = false;
-};
-
-template <class V>
-void Describe(V& v, DelegatesInCode& d) {
-  v("delegates", d.delegates);
-}
-template <class V>
-void Describe(V& v, ContextTraits& t) {
-  v("measures_placements", t.measures_placements);
-  v("has_fallback", t.has_fallback);
 }
 
 }  // namespace
@@ -135,19 +117,26 @@ void DeputyContextFree(DeputyContext* context) { delete context; }
 DeputyError* DeputyContextSetDelegates(DeputyContext* context, const char* options) {
   if (context == nullptr) return MissingArgument("context");
   return Guard([&]() -> Status {
-    DelegatesInCode given;
+    deputy::fields::DelegatesInCode given;
     DEPUTY_RETURN_IF_ERROR(ReadOptions(options, given));
     context->context.MutableDeviceInfo() = std::move(given.delegates);
     return {};
   });
 }
 
+DeputyError* DeputyContextDelegatesInCode(const DeputyContext* context, DeputyReport** report) {
+  return ReportOf(context, "context", report, [&]() -> Result<deputy::fields::DelegatesInCode> {
+    return deputy::fields::DelegatesInCode{Context::State::Of(context->context).Current()->device_infos};
+  });
+}
+
 DeputyError* DeputyContextAddInProcess(DeputyContext* context, const deputy_plugin* plugin, const char* delegate_id,
                                        const char* before, int alone, void* keep, void (*release)(void* keep)) {
+  Keeper keeper(keep, release);
   if (context == nullptr) return MissingArgument("context");
   return Guard([&]() -> Status {
     std::shared_ptr<ForeignDelegate> delegate;
-    if (plugin != nullptr) delegate = std::make_shared<ForeignDelegate>(plugin, TextOf(delegate_id), keep, release);
+    if (plugin != nullptr) delegate = std::make_shared<ForeignDelegate>(plugin, TextOf(delegate_id), std::move(keeper));
     if (alone != 0)
       context->context.SetDelegate(std::move(delegate));
     else
@@ -174,9 +163,10 @@ DeputyError* DeputyContextReload(DeputyContext* context, const DeputyContext* ne
 
 DeputyError* DeputyContextWatchFiles(DeputyContext* context, void (*reloaded)(void* user, const DeputyError* error),
                                      void* user, void (*release)(void* user)) {
+  Keeper keeping(user, release);
   if (context == nullptr) return MissingArgument("context");
   return Guard([&] {
-    const auto keeper = std::make_shared<const Keeper>(user, release);
+    const auto keeper = std::make_shared<const Keeper>(std::move(keeping));
     return context->context.WatchFiles([reloaded, keeper](const Status& status) {
       if (reloaded == nullptr) return;
       const std::unique_ptr<DeputyError, decltype(&DeputyErrorFree)> error(ErrorOf(status), &DeputyErrorFree);
@@ -187,13 +177,14 @@ DeputyError* DeputyContextWatchFiles(DeputyContext* context, void (*reloaded)(vo
 
 DeputyError* DeputyContextSetProgress(DeputyContext* context, DeputyProgressSink sink, void* user,
                                       void (*release)(void* user)) {
+  Keeper keeping(user, release);
   if (context == nullptr) return MissingArgument("context");
   return Guard([&]() -> Status {
     if (sink == nullptr) {
       context->context.SetProgress(nullptr);
       return {};
     }
-    const auto keeper = std::make_shared<const Keeper>(user, release);
+    const auto keeper = std::make_shared<const Keeper>(std::move(keeping));
     context->context.SetProgress([sink, keeper](const deputy::Progress& progress) {
       const auto stage = static_cast<size_t>(progress.stage);
       const std::string delegate(progress.delegate), subject(progress.subject), step(progress.step);
@@ -249,10 +240,11 @@ DeputyError* DeputyContextConfig(const DeputyContext* context, int plugin_defaul
                   [&]() -> Result<std::string> { return context->context.ShowConfig(plugin_defaults != 0); });
 }
 
-DeputyError* DeputyContextTraits(const DeputyContext* context, DeputyReport** report) {
-  return ReportOf(context, "context", report, [&]() -> Result<ContextTraits> {
-    return ContextTraits{context->context.MeasuresPlacements(), context->context.HasFallback()};
-  });
+int DeputyContextMeasuresPlacements(const DeputyContext* context) {
+  return context != nullptr && context->context.MeasuresPlacements() ? 1 : 0;
+}
+int DeputyContextHasFallback(const DeputyContext* context) {
+  return context != nullptr && context->context.HasFallback() ? 1 : 0;
 }
 
 DeputyError* DeputyContextCache(const DeputyContext* context, int check, DeputyReport** report) {
@@ -275,10 +267,28 @@ DeputyError* DeputyContextClearQuarantine(const DeputyContext* context, const ch
   return ReportOf(context, "context", report, [&] { return context->context.ClearQuarantine(OptionalText(name)); });
 }
 
-void DeputySetLogSink(DeputyLogSink sink, void* user) {
-  if (sink == nullptr) return deputy::SetLogSink(nullptr);
-  deputy::SetLogSink([sink, user](deputy::LogLevel level, std::string_view source, std::string_view message) {
-    const std::string from(source), text(message);
-    sink(user, static_cast<DeputyLogLevel>(level), from.c_str(), text.c_str());
+DeputyError* DeputySetLogSink(DeputyLogSink sink, void* user, void (*release)(void* user)) {
+  Keeper keeping(user, release);
+  return Guard([&]() -> Status {
+    if (sink == nullptr) {
+      deputy::SetLogSink(nullptr);
+      return {};
+    }
+    const auto keeper = std::make_shared<const Keeper>(std::move(keeping));
+    deputy::SetLogSink([sink, keeper](deputy::LogLevel level, std::string_view source, std::string_view message) {
+      const std::string from(source), text(message);
+      sink(keeper->keep, static_cast<DeputyLogLevel>(level), from.c_str(), text.c_str());
+    });
+    return {};
   });
 }
+
+DeputyError* DeputyLogText(DeputyLogLevel level, const char* source, const char* message, DeputyReport** text) {
+  return Report(text, [&]() -> Result<std::string> {
+    return deputy::LogText(static_cast<deputy::LogLevel>(level), TextOf(source), TextOf(message));
+  });
+}
+
+const char* DeputyLogLevelName(DeputyLogLevel level) { return deputy::NameOf(static_cast<deputy::LogLevel>(level)); }
+
+DeputyLogLineForm DeputyLogLineFormInUse() { return static_cast<DeputyLogLineForm>(deputy::LogLineFormInUse()); }

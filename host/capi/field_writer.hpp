@@ -1,4 +1,4 @@
-// The objects of the C++ API as fields, by the lists of deputy/report_fields.hpp.
+// The objects of the C++ API as fields, by the lists of deputy/fields/fields.hpp.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 #include "capi/error.hpp"
 #include "capi/field.hpp"
-#include "deputy/report_fields.hpp"
+#include "deputy/fields/fields.hpp"
 
 namespace deputy::host::capi {
 

@@ -40,6 +40,8 @@ Result<OptionValue> ParseOptions(const char* options) {
   }
 }
 
+bool OptionValue::is_null() const { return node_->yaml.IsNull(); }
+
 Status OptionValue::AsText(std::string& text) const {
   if (!node_->yaml.IsScalar() || !IsQuoted(node_->yaml)) return Wrong(*this, "a text in quotes");
   text = node_->yaml.Scalar();

@@ -1,4 +1,4 @@
-// Options of the C API: JSON text into the structs of the C++ API, by the lists of deputy/report_fields.hpp.
+// Options of the C API: JSON text into the structs of the C++ API, by the lists of deputy/fields/fields.hpp.
 #pragma once
 
 #include <chrono>
@@ -9,10 +9,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "deputy/report_fields.hpp"
+#include "deputy/fields/fields.hpp"
 #include "deputy/status.hpp"
 
 namespace deputy::host::capi {
@@ -24,6 +25,7 @@ class OptionValue {
   OptionValue(std::shared_ptr<const Node> node, std::string path) : node_(std::move(node)), path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
+  bool is_null() const;
   Status AsText(std::string& text) const;
   Status AsBool(bool& value) const;
   Status AsInteger(int64_t least, int64_t most, int64_t& value) const;
@@ -45,10 +47,14 @@ Status Read(const OptionValue& value, T& into);
 inline Status Read(const OptionValue& value, std::string& into) { return value.AsText(into); }
 inline Status Read(const OptionValue& value, bool& into) { return value.AsBool(into); }
 inline Status Read(const OptionValue& value, double& into) { return value.AsNumber(into); }
-template <std::signed_integral T>
+template <std::integral T>
 Status Read(const OptionValue& value, T& into) {
+  using Limits = std::numeric_limits<T>;
   int64_t read = 0;
-  DEPUTY_RETURN_IF_ERROR(value.AsInteger(std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), read));
+  DEPUTY_RETURN_IF_ERROR(value.AsInteger(
+      static_cast<int64_t>(Limits::min()),
+      sizeof(T) < 8 || std::is_signed_v<T> ? static_cast<int64_t>(Limits::max()) : std::numeric_limits<int64_t>::max(),
+      read));
   into = static_cast<T>(read);
   return {};
 }
@@ -61,6 +67,7 @@ inline Status Read(const OptionValue& value, std::chrono::seconds& into) {
 Status Read(const OptionValue& value, DType& into);
 template <class T>
 Status Read(const OptionValue& value, std::optional<T>& into) {
+  if (value.is_null()) return {};
   return Read(value, into.emplace());
 }
 template <class T>

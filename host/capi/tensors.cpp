@@ -1,10 +1,12 @@
 #include "capi/tensors.hpp"
 
 #include <algorithm>
+#include <new>
 #include <string>
 
 #include "base/status.hpp"
 #include "capi/error.hpp"
+#include "deputy/element.hpp"
 #include "deputy/tensor_file.hpp"
 
 namespace deputy::host::capi {
@@ -51,13 +53,16 @@ Shape ShapeOf(const int64_t* extents, uint32_t rank) {
   return extents == nullptr ? Shape() : Shape(extents, extents + rank);
 }
 
+Status NoShape(const DeputyTensor& given) {
+  return Error(StatusCode::kInvalidArgument, "a tensor of rank {} has no shape", given.rank);
+}
+
 Status Take(const DeputyTensor& given, Tensor& kept) {
   if (given.data == nullptr && given.dtype == kDeputyUndefined) {
     kept = Tensor();
     return {};
   }
-  if (given.shape == nullptr && given.rank != 0)
-    return Error(StatusCode::kInvalidArgument, "a tensor of rank {} has no shape", given.rank);
+  if (given.shape == nullptr && given.rank != 0) return NoShape(given);
   std::shared_ptr<const void> keep = given.memory == nullptr ? nullptr : given.memory->keep;
   const auto dtype = static_cast<DType>(given.dtype);
   if (kept.dtype() == dtype && kept.byte_size() == given.byte_size && given.data != nullptr &&
@@ -102,6 +107,54 @@ void DeputyMemoryRetain(DeputyMemory* memory) {
 }
 void DeputyMemoryRelease(DeputyMemory* memory) {
   if (memory != nullptr && memory->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete memory;
+}
+
+DeputyMemory* DeputyMemoryWrap(void* keep, void (*release)(void* keep)) {
+  try {
+    auto memory = std::make_unique<DeputyMemory>();
+    memory->keep = std::shared_ptr<const void>(keep, [release](void* kept) {
+      if (release != nullptr) release(kept);
+    });
+    return memory.release();
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+DeputyError* DeputyTensorCheck(const DeputyTensor* tensor) {
+  if (tensor == nullptr) return MissingArgument("tensor");
+  return Guard([&]() -> Status {
+    if (tensor->shape == nullptr && tensor->rank != 0) return deputy::host::capi::NoShape(*tensor);
+    return Tensor::Wrap(static_cast<DType>(tensor->dtype), ShapeOf(tensor->shape, tensor->rank), tensor->data,
+                        tensor->byte_size)
+        .status();
+  });
+}
+
+double DeputyElementAt(const DeputyTensor* tensor, int64_t index) {
+  Tensor taken;
+  if (tensor == nullptr || !deputy::host::capi::Take(*tensor, taken).ok() || !deputy::IsNumeric(taken.dtype()))
+    return 0;
+  return deputy::ElementAt(taken, index);
+}
+
+void DeputySetElement(const DeputyTensor* tensor, int64_t index, double value) {
+  Tensor taken;
+  if (tensor == nullptr || !deputy::host::capi::Take(*tensor, taken).ok() || !deputy::IsNumeric(taken.dtype())) return;
+  deputy::SetElement(taken, index, value);
+}
+
+DeputyError* DeputyValueRead(const char* path, int32_t kind, DeputyDType dtype, DeputyValue* value) {
+  if (path == nullptr) return MissingArgument("path");
+  if (value == nullptr) return MissingArgument("value");
+  return Guard([&]() -> Status {
+    if (kind < 0 || kind > 3) return deputy::host::Error(deputy::StatusCode::kInvalidArgument, "no kind {}", kind);
+    DEPUTY_ASSIGN_OR_RETURN(
+        const deputy::ModelValue read,
+        deputy::ReadValueFile(path, static_cast<deputy::ValueKind>(kind), static_cast<DType>(dtype)));
+    *value = deputy::host::capi::Owned(read);
+    return {};
+  });
 }
 
 DeputyError* DeputyByteSize(DeputyDType dtype, const int64_t* shape, uint32_t rank, uint64_t* bytes) {

@@ -27,6 +27,7 @@ DeputyTensor View(const Tensor& tensor);
 DeputyTensor Owned(const Tensor& tensor);
 DeputyValue Owned(const ModelValue& value);
 
+Status NoShape(const DeputyTensor& given);
 Shape ShapeOf(const int64_t* extents, uint32_t rank);
 // Puts what is given into `kept`, which allocates nothing where dtype and shape are those that it has.
 Status Take(const DeputyTensor& given, Tensor& kept);

@@ -1,42 +1,27 @@
 // Tools of the C API: inspection, configurations, the installation and bundles.
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.hpp"
 #include "capi/error.hpp"
 #include "capi/field_writer.hpp"
 #include "capi/options.hpp"
+#include "capi/tensors.hpp"
 #include "deputy/bundle.hpp"
-#include "deputy/bundle_fields.hpp"
+#include "deputy/compare.hpp"
 #include "deputy/inspect.hpp"
+#include "deputy/output_file.hpp"
+#include "deputy/printable.hpp"
+#include "deputy/process.hpp"
 
 namespace deputy::host::capi {
 namespace {
-
-struct CheckedConfig {
-  ConfigSources sources;
-  ConfigCheckOptions options;
-};
-
-struct InspectOptions {
-  NamedShapes input_shapes;
-};
 
 struct ShippedConfig {
   std::string name, file;
 };
 
-template <class V>
-void Describe(V& v, CheckedConfig& c) {
-  v("files", c.sources.files);
-  v("settings", c.sources.settings);
-  v("offline", c.options.offline);
-  v("model", c.options.model);
-}
-template <class V>
-void Describe(V& v, InspectOptions& o) {
-  v("input_shapes", o.input_shapes);
-}
 template <class V>
 void Describe(V& v, ShippedConfig& s) {
   v("name", s.name);
@@ -53,7 +38,7 @@ using namespace deputy::host::capi;
 DeputyError* DeputyInspectModel(const char* path, const char* options, DeputyReport** report) {
   if (path == nullptr) return MissingArgument("path");
   return Report(report, [&]() -> Result<deputy::ModelContents> {
-    InspectOptions given;
+    deputy::fields::InspectRequest given;
     DEPUTY_RETURN_IF_ERROR(ReadOptions(options, given));
     if (given.input_shapes.empty()) return deputy::InspectModel(path);
     return deputy::InspectModel(path, [&](const auto&) -> Result<deputy::NamedShapes> { return given.input_shapes; });
@@ -62,7 +47,7 @@ DeputyError* DeputyInspectModel(const char* path, const char* options, DeputyRep
 
 DeputyError* DeputyCheckConfig(const char* options, DeputyReport** report) {
   return Report(report, [&]() -> Result<deputy::ConfigCheck> {
-    CheckedConfig given;
+    deputy::fields::ConfigCheckRequest given;
     DEPUTY_RETURN_IF_ERROR(ReadOptions(options, given));
     return deputy::CheckConfig(given.sources, given.options);
   });
@@ -70,6 +55,14 @@ DeputyError* DeputyCheckConfig(const char* options, DeputyReport** report) {
 
 DeputyError* DeputyConfigKeys(DeputyReport** report) {
   return Report(report, []() -> Result<std::vector<deputy::ConfigKey>> { return deputy::ConfigKeys(); });
+}
+
+DeputyError* DeputyConfigValues(const char* options, DeputyReport** report) {
+  return Report(report, [&]() -> Result<std::vector<deputy::ConfigValue>> {
+    deputy::fields::ConfigTexts given;
+    DEPUTY_RETURN_IF_ERROR(ReadOptions(options, given));
+    return deputy::ConfigValues(given.layers);
+  });
 }
 
 DeputyError* DeputyConfigSchema(DeputyReport** text) {
@@ -91,6 +84,58 @@ DeputyError* DeputyInstallation(DeputyReport** report) {
 DeputyError* DeputyCacheKinds(DeputyReport** report) {
   return Report(report, []() -> Result<std::vector<std::string>> { return deputy::CacheEntryKinds(); });
 }
+
+DeputyError* DeputyToleranceFor(const char* options, DeputyReport** report) {
+  return Report(report, [&]() -> Result<deputy::Tolerance> {
+    deputy::fields::ToleranceRequest given;
+    DEPUTY_RETURN_IF_ERROR(ReadOptions(options, given));
+    return deputy::ToleranceFor(given.given, given.output, given.model);
+  });
+}
+
+DeputyError* DeputyCompare(const DeputyTensor* got, const DeputyTensor* want, const char* options,
+                           DeputyReport** report) {
+  if (got == nullptr) return MissingArgument("got");
+  if (want == nullptr) return MissingArgument("want");
+  return Report(report, [&]() -> Result<deputy::Comparison> {
+    deputy::Tolerance tolerance;
+    DEPUTY_RETURN_IF_ERROR(ReadOptions(options, tolerance));
+    deputy::Tensor first, second;
+    DEPUTY_RETURN_IF_ERROR(Take(*got, first));
+    DEPUTY_RETURN_IF_ERROR(Take(*want, second));
+    return deputy::CompareTensors(first, second, tolerance);
+  });
+}
+
+DeputyError* DeputyPrintable(const char* text, size_t size, size_t limit, DeputyReport** printable) {
+  return Report(printable, [&]() -> Result<std::string> {
+    return deputy::Printable(text == nullptr ? std::string_view() : std::string_view(text, size), limit);
+  });
+}
+
+DeputyError* DeputyDidYouMean(const char* word, const char* const* candidates, size_t count, DeputyReport** text) {
+  return Report(text, [&]() -> Result<std::string> {
+    const std::vector<std::string> names(candidates, candidates + (candidates == nullptr ? 0 : count));
+    return deputy::DidYouMean(TextOf(word), names);
+  });
+}
+
+DeputyError* DeputyOutputFileWrite(const char* path, const void* data, size_t size) {
+  if (path == nullptr) return MissingArgument("path");
+  if (data == nullptr && size != 0) return MissingArgument("data");
+  return Guard([&] { return deputy::WriteOutputFile(path, {static_cast<const char*>(data), size}); });
+}
+
+DeputyError* DeputyOutputFileCheck(const char* path) {
+  if (path == nullptr) return MissingArgument("path");
+  return Guard([&] { return deputy::CheckOutputFile(path); });
+}
+
+void DeputyRemoveUnfinishedFilesOnSignals(void) { deputy::RemoveUnfinishedFilesOnSignals(); }
+void DeputyReportFatalSignals(void) { deputy::ReportFatalSignals(); }
+void DeputyRefuseExit(int status) { deputy::RefuseExit(status); }
+void DeputyAcceptExit(void) { deputy::AcceptExit(); }
+void DeputyCheckExit(const void* caller) { deputy::CheckExit(caller); }
 
 DeputyError* DeputyBundlePack(const char* contents, const char* output, DeputyReport** report) {
   return Report(report, [&]() -> Result<deputy::BundleInfo> {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "compare/traits.hpp"
 #include "deputy/element.hpp"
 #include "tensor/limits.hpp"
 #include "tensor/shape.hpp"
@@ -73,9 +74,7 @@ double Excess(double difference, double allowed) {
   return allowed > 0 ? difference / allowed : std::numeric_limits<double>::infinity();
 }
 
-}  // namespace
-
-Comparison CompareTensors(const Tensor& got, const Tensor& want, const Tolerance& tolerance) {
+Comparison Compared(const Tensor& got, const Tensor& want, const Tolerance& tolerance) {
   Comparison result;
   if (got.dtype() != want.dtype() || got.shape() != want.shape() || !IsNumeric(got.dtype())) {
     result.ok = false;
@@ -122,17 +121,25 @@ std::string DescribeMismatch(const Comparison& comparison) {
                      comparison.worst_allowed);
 }
 
-void ModelTraits::AddPrecision(DType type) {
-  if (UnitOf(type) > UnitOf(computes_in)) computes_in = type;
+}  // namespace
+
+Comparison CompareTensors(const Tensor& got, const Tensor& want, const Tolerance& tolerance) {
+  Comparison comparison = Compared(got, want, tolerance);
+  if (!comparison.ok) comparison.description = DescribeMismatch(comparison);
+  return comparison;
 }
 
-void ModelTraits::Add(std::string_view domain, std::string_view op_type, std::string_view name) {
+void host::AddPrecision(DType type, ModelTraits& traits) {
+  if (UnitOf(type) > UnitOf(traits.computes_in)) traits.computes_in = type;
+}
+
+void host::AddNode(std::string_view domain, std::string_view op_type, std::string_view name, ModelTraits& traits) {
   static constexpr std::array<std::string_view, 6> kDrawing = {
       "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
-  ++nodes;
-  quantized = quantized || Rounds(domain, op_type);
+  ++traits.nodes;
+  traits.quantized = traits.quantized || Rounds(domain, op_type);
   if (domain.empty() && std::find(kDrawing.begin(), kDrawing.end(), op_type) != kDrawing.end())
-    drawing = fmt::format("{} ({})", name, op_type);
+    traits.drawing = fmt::format("{} ({})", name, op_type);
 }
 
 Tolerance ToleranceFor(const ToleranceSettings& given, DType output, const ModelTraits& model) {

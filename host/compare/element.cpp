@@ -62,24 +62,6 @@ void Store(Tensor& tensor, int64_t index, T value) {
 
 }  // namespace
 
-bool IsNumeric(DType dtype) { return BitsOf(dtype) != 0; }
-
-bool IsFloating(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32:
-    case DType::kFloat64:
-    case DType::kFloat16:
-    case DType::kBFloat16:
-    case DType::kFloat8E4M3FN:
-    case DType::kFloat8E4M3FNUZ:
-    case DType::kFloat8E5M2:
-    case DType::kFloat8E5M2FNUZ:
-    case DType::kFloat8E8M0:
-    case DType::kFloat4E2M1: return true;
-    default: return false;
-  }
-}
-
 double ElementAt(const Tensor& tensor, int64_t index) {
   if (IsStorage(tensor.dtype()))
     return double{DecodeStorage(tensor.dtype(), CodeAt(tensor.dtype(), tensor.data(), index))};

@@ -128,8 +128,21 @@ typedef int32_t DeputyLogLevel;
 enum { kDeputyLogDebug = 1, kDeputyLogInfo = 2, kDeputyLogWarning = 3, kDeputyLogError = 4 };
 /* `source` is "host" or the name of a delegate. Called by every thread that logs, several at once. */
 typedef void (*DeputyLogSink)(void *user, DeputyLogLevel level, const char *source, const char *message);
-/* Process-wide; NULL logs to stderr again. When it returns, the previous sink is not running any more. [any-thread] */
-DEPUTY_C_API void DeputySetLogSink(DeputyLogSink sink, void *user);
+/* Process-wide; NULL logs to stderr again. When it returns, the previous sink is not running any more, unless it is the
+ * caller. `release` is called with `user` when the sink is not used any more, or the call fails; it may be NULL.
+ * [any-thread] */
+DEPUTY_C_API DeputyError *DeputySetLogSink(DeputyLogSink sink, void *user, void (*release)(void *user));
+/* The line that is written on stderr for a message, in the format of the configuration that was used last; a text.
+ * [any-thread] */
+DEPUTY_C_API DeputyError *DeputyLogText(DeputyLogLevel level, const char *source, const char *message,
+                                        DeputyReport **text);
+/* "debug", "info", "warning", "error", as in JSON. [any-thread] */
+DEPUTY_C_API const char *DeputyLogLevelName(DeputyLogLevel level);
+/* The form of these lines: text; text behind its priority for the journal of systemd ("<4>"); an object of JSON.
+ * [any-thread] */
+typedef int32_t DeputyLogLineForm;
+enum { kDeputyLineText = 1, kDeputyLineJournal = 2, kDeputyLineJson = 3 };
+DEPUTY_C_API DeputyLogLineForm DeputyLogLineFormInUse(void);
 
 /* ---- Tensors --------------------------------------------------------------------------------------------------- */
 
@@ -170,6 +183,10 @@ typedef struct DeputyMemory DeputyMemory;
 DEPUTY_C_API void DeputyMemoryRetain(DeputyMemory *memory);  /* [any-thread] */
 DEPUTY_C_API void DeputyMemoryRelease(DeputyMemory *memory); /* [any-thread] */
 
+/* For memory of the caller: `release` is called with `keep` when it has no owner any more. NULL: out of memory, and
+ * `release` was not called. [any-thread] */
+DEPUTY_C_API DeputyMemory *DeputyMemoryWrap(void *keep, void (*release)(void *keep));
+
 /* A dense row-major tensor. Frozen. All zeros is no tensor. */
 typedef struct DeputyTensor {
   DeputyDType dtype;
@@ -191,6 +208,8 @@ DEPUTY_C_API void DeputyTensorRelease(DeputyTensor *tensor);
 /* Files by their names: .npy and .pb (ONNX TensorProto) contain dtype and shape; any other is raw, and needs both. */
 DEPUTY_C_API DeputyError *DeputyTensorRead(const char *path, DeputyDType dtype, const int64_t *shape, uint32_t rank,
                                            DeputyTensor *tensor);
+/* Whether dtype, shape, data and byte_size fit together. [any-thread] */
+DEPUTY_C_API DeputyError *DeputyTensorCheck(const DeputyTensor *tensor);
 /* Writes .npy. */
 DEPUTY_C_API DeputyError *DeputyTensorWrite(const char *path, const DeputyTensor *tensor);
 
@@ -203,6 +222,9 @@ typedef struct DeputyValue {
   DeputyMemory *memory; /* owns `tensors`; NULL: they are the caller's */
 } DeputyValue;
 DEPUTY_C_API void DeputyValueRelease(DeputyValue *value);
+/* From a file: a tensor as DeputyTensorRead, other kinds (those of DeputyValueInfo) as ONNX's SequenceProto or
+ * OptionalProto. `dtype` is that of a sequence without elements. */
+DEPUTY_C_API DeputyError *DeputyValueRead(const char *path, int32_t kind, DeputyDType dtype, DeputyValue *value);
 
 /* ---- Contexts: configurations, and the delegates that they open -------------------------------------------------- */
 
@@ -229,9 +251,12 @@ DEPUTY_C_API void DeputyContextFree(DeputyContext *context);
 /* The delegates made in code, after those of the YAML: {"delegates": [{"name", "delegate", "device", "device_name",
  * "required", "options": {"frequency": "high"}}]}, with the meaning of the YAML keys. Replaces an earlier list. */
 DEPUTY_C_API DeputyError *DeputyContextSetDelegates(DeputyContext *context, const char *options);
+/* That list, as it is in force. */
+DEPUTY_C_API DeputyError *DeputyContextDelegatesInCode(const DeputyContext *context, DeputyReport **report);
 /* An object of the application that implements the plugin ABI (deputy/abi/delegate.h): in front of the delegate
- * `before`, or last where it is NULL; with `alone` instead of all others but the CPU. `keep` is released when the
- * context and its models are gone. Null `plugin`: with `alone` the CPU only, else an error of Load. */
+ * `before`, or last where it is NULL; with `alone` instead of all others but the CPU. `release` is called with `keep`
+ * when the context and its models are gone, or the call fails; it may be NULL. Null `plugin`: with `alone` the CPU
+ * only, else an error of Load. */
 struct deputy_plugin;
 DEPUTY_C_API DeputyError *DeputyContextAddInProcess(DeputyContext *context, const struct deputy_plugin *plugin,
                                                     const char *delegate_id, const char *before, int alone, void *keep,
@@ -248,7 +273,7 @@ DEPUTY_C_API DeputyError *DeputyContextSetOption(DeputyContext *context, const c
 DEPUTY_C_API DeputyError *DeputyContextReload(DeputyContext *context, const DeputyContext *next);
 /* From now on, until the context is changed or freed, reloads it after its files have changed. `reloaded` (may be NULL)
  * gets the error, or NULL, on a thread of the context; it must neither change nor free it. `release` is called with
- * `user` when the callback is not used any more; it may be NULL. */
+ * `user` when the callback is not used any more, or the call fails; it may be NULL. */
 DEPUTY_C_API DeputyError *DeputyContextWatchFiles(DeputyContext *context,
                                                   void (*reloaded)(void *user, const DeputyError *error), void *user,
                                                   void (*release)(void *user));
@@ -264,7 +289,7 @@ typedef struct DeputyProgress {
 } DeputyProgress;
 typedef void (*DeputyProgressSink)(void *user, const DeputyProgress *progress);
 /* For delegates and models that are opened afterwards. NULL: none. `release` is called with `user` when the callback is
- * not used any more; it may be NULL. */
+ * not used any more, or the call fails; it may be NULL. */
 DEPUTY_C_API DeputyError *DeputyContextSetProgress(DeputyContext *context, DeputyProgressSink sink, void *user,
                                                    void (*release)(void *user));
 
@@ -281,8 +306,9 @@ DEPUTY_C_API DeputyError *DeputyContextPlugins(const DeputyContext *context, con
 DEPUTY_C_API DeputyError *DeputyContextHealth(const DeputyContext *context, DeputyReport **report);
 /* The configuration in force as YAML, with the origin of each value; a text. */
 DEPUTY_C_API DeputyError *DeputyContextConfig(const DeputyContext *context, int plugin_defaults, DeputyReport **text);
-/* {"measures_placements", "has_fallback"} */
-DEPUTY_C_API DeputyError *DeputyContextTraits(const DeputyContext *context, DeputyReport **report);
+/* Whether the policy is `measured`, and whether the CPU runs what no delegate runs. */
+DEPUTY_C_API int DeputyContextMeasuresPlacements(const DeputyContext *context);
+DEPUTY_C_API int DeputyContextHasFallback(const DeputyContext *context);
 DEPUTY_C_API DeputyError *DeputyContextCache(const DeputyContext *context, int check, DeputyReport **report);
 /* {"kinds": [], "unused_for_s": 0}; reports what was removed. */
 DEPUTY_C_API DeputyError *DeputyContextPurgeCache(const DeputyContext *context, const char *options,
@@ -475,12 +501,43 @@ DEPUTY_C_API DeputyError *DeputyInspectModel(const char *path, const char *optio
 /* All problems of a configuration at once. {"files": [], "settings": [], "offline": false, "model": ""} */
 DEPUTY_C_API DeputyError *DeputyCheckConfig(const char *options, DeputyReport **report);
 DEPUTY_C_API DeputyError *DeputyConfigKeys(DeputyReport **report);
+/* {"path", "value"} of each value, by these layers over the built-in defaults. {"layers": [{"name": "", "text": ""}]}
+ */
+DEPUTY_C_API DeputyError *DeputyConfigValues(const char *options, DeputyReport **report);
 /* The JSON Schema of configuration files; a text. */
 DEPUTY_C_API DeputyError *DeputyConfigSchema(DeputyReport **text);
 /* {"name", "file"} of each shipped configuration. */
 DEPUTY_C_API DeputyError *DeputyShippedConfigs(DeputyReport **report);
 DEPUTY_C_API DeputyError *DeputyInstallation(DeputyReport **report);
 DEPUTY_C_API DeputyError *DeputyCacheKinds(DeputyReport **report);
+
+/* The bounds of a comparison: {"given": {"rtol", "atol", "atol_scale", "outliers", "computes_in"}, "output": "float32",
+ * "model": what DeputySessionTraits reports}. */
+DEPUTY_C_API DeputyError *DeputyToleranceFor(const char *options, DeputyReport **report);
+/* The difference of two tensors. {"rtol", "atol", "atol_scale", "least_magnitude", "outliers", "step", "step_scale"} */
+DEPUTY_C_API DeputyError *DeputyCompare(const DeputyTensor *got, const DeputyTensor *want, const char *options,
+                                        DeputyReport **report);
+/* The element at the flat index as a number; 0 for a dtype without numbers. It must be within the tensor. */
+DEPUTY_C_API double DeputyElementAt(const DeputyTensor *tensor, int64_t index);
+/* Rounded towards zero for integers, in whose range it must be. */
+DEPUTY_C_API void DeputySetElement(const DeputyTensor *tensor, int64_t index, double value);
+/* One line of valid UTF-8 without control characters, of at most `limit` bytes; a text. */
+DEPUTY_C_API DeputyError *DeputyPrintable(const char *text, size_t size, size_t limit, DeputyReport **printable);
+/* "; did you mean 'image'?" with the nearest candidate, or nothing; a text. */
+DEPUTY_C_API DeputyError *DeputyDidYouMean(const char *word, const char *const *candidates, size_t count,
+                                           DeputyReport **text);
+/* A file that is written whole or not at all; whether it may be. */
+DEPUTY_C_API DeputyError *DeputyOutputFileWrite(const char *path, const void *data, size_t size);
+DEPUTY_C_API DeputyError *DeputyOutputFileCheck(const char *path);
+
+/* For programs (deputy/process.hpp says more). Signals that end the process first remove its unfinished files. */
+DEPUTY_C_API void DeputyRemoveUnfinishedFilesOnSignals(void);
+/* A signal that is received in a plugin is reported with the plugin's name. */
+DEPUTY_C_API void DeputyReportFatalSignals(void);
+/* A plugin that calls exit() ends the process with this status, until DeputyAcceptExit. */
+DEPUTY_C_API void DeputyRefuseExit(int status);
+DEPUTY_C_API void DeputyAcceptExit(void);
+DEPUTY_C_API void DeputyCheckExit(const void *caller);
 
 /* Bundles: deputy/bundle.hpp says what each does. A `bundle` is a file, an unpacked folder (a path with '/') or the
  * name of an installed one. Texts may be NULL where an empty one means a default. */

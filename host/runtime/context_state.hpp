@@ -47,6 +47,7 @@ struct Context::State {
   State& operator=(const State&) = delete;
   ~State() { EndWatch(); }
   static State& Of(Context& context) { return *context.state_; }
+  static const State& Of(const Context& context) { return *context.state_; }
   // With the configuration and the warnings of the loader.
   static Result<std::shared_ptr<State>> From(host::ConfigLoader& loader);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/process_fork.hpp"
+#include "compare/traits.hpp"
 #include "runtime/events.hpp"
 #include "runtime/session_state.hpp"
 
@@ -227,11 +228,11 @@ Result<ModelTraits> Session::Traits() const {
   ModelTraits traits;
   host::ForEachNode(*state_->execution->plan().graph, [&](const host::Graph& graph, host::NodeId id, uint32_t) {
     const host::Primitive& primitive = graph.nodes[id].primitive;
-    traits.Add(primitive.domain(), primitive.op_type(), NodeName(graph, id));
+    host::AddNode(primitive.domain(), primitive.op_type(), NodeName(graph, id), traits);
   });
   const host::Engine& engine = *state_->plans->engine;
   for (const host::PlacedPartition& partition : state_->execution->plan().placement.partitions)
-    traits.AddPrecision(engine.delegates[partition.delegate].tolerances.computes_in);
+    host::AddPrecision(engine.delegates[partition.delegate].tolerances.computes_in, traits);
   return traits;
 }
 

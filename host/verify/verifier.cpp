@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 
+#include "compare/traits.hpp"
 #include "deputy/element.hpp"
 #include "graph/graph.hpp"
 #include "plan/make_plan.hpp"
@@ -29,7 +30,7 @@ ModelTraits TraitsOf(const Graph& graph, std::span<const NodeId> nodes) {
   ModelTraits traits;
   for (const NodeId id : nodes) {
     const Node& node = graph.nodes[id];
-    traits.Add(node.primitive.domain(), node.primitive.op_type(), Describe(graph, id));
+    AddNode(node.primitive.domain(), node.primitive.op_type(), Describe(graph, id), traits);
     for (const Region& region : node.regions) {
       std::vector<NodeId> inner(region.body->nodes.size());
       for (NodeId i = 0; i < inner.size(); ++i) inner[i] = i;
@@ -155,8 +156,7 @@ class Verifier::StepVerification {
           DEPUTY_ASSIGN_OR_RETURN(evidence, Collect(reference, inputs_));
         }
         const bool noise = IsNoise(got, expected, evidence[made], tolerance);
-        result.text =
-            fmt::format("output '{}': {}", graph_.values[run_.step.outputs[i]].name, DescribeMismatch(comparison));
+        result.text = fmt::format("output '{}': {}", graph_.values[run_.step.outputs[i]].name, comparison.description);
         if (!noise) {
           result.outcome = VerifyOutcome::kWrong;
           return {};

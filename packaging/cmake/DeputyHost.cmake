@@ -51,6 +51,8 @@ function(deputy_host_library name)
   target_include_directories(
     deputy_${name} PUBLIC ${PROJECT_SOURCE_DIR}/host ${PROJECT_SOURCE_DIR}/host/include ${PROJECT_SOURCE_DIR}/sdk
                           ${PROJECT_SOURCE_DIR}/sdk/include)
+  # Here the functions of the C++ API have their bodies; in programs they are those of the C API.
+  target_compile_definitions(deputy_${name} PUBLIC DEPUTY_BUILDS_LIBRARY)
   # Functions that a program does not need stay out of it (--gc-sections).
   target_compile_options(deputy_${name} PRIVATE ${DEPUTY_WARNINGS} -ffunction-sections)
   list(TRANSFORM ARG_DEPENDS PREPEND deputy_)

@@ -4,8 +4,7 @@
   facts.py --prefix DIR --build-dir DIR [--artefacts DIR] [--commit ID] [--rounds N] [--runs N] OUTPUT.json
 
 - abi: the golden files of the plugin ABI, of its operator schema and of the C API, line by line
-- symbols: what each library of lib/ exports, but for the implementation of public classes (State), of which public
-  headers have the name only
+- symbols: what each library of lib/ exports
 - sizes: of each file among the artefacts, of each program and library of the installation, in bytes
 - machine, speed: the median latency of models that the tree makes, by `deputy bench` of the installation, with the CPU
   alone and with the default configuration, on 1 and 2 threads. Of several rounds the lowest median counts, because
@@ -33,7 +32,6 @@ import machine  # noqa: E402 (of tests/benchmarks)
 import releases  # noqa: E402 (of tests/abi)
 
 FORMAT = 1
-IMPLEMENTATION = re.compile(r"((vtable|typeinfo|typeinfo name) for )?deputy::(\w+::)*State\b(?!\()")
 CONFIGURATIONS = ("cpu-only", "default")
 THREADS = (1, 2)
 # Of tests/integration/make_models.py: many tiny nodes, convolutions; and a small network of make_architectures.py.
@@ -63,13 +61,8 @@ def without_version(name, number):
     return re.sub(r"\.so(\.\d+)+$", ".so", name).replace(number, "VERSION")
 
 
-def public(symbols):
-    shown = subprocess.run(["c++filt"], input="\n".join(symbols), check=True, stdout=subprocess.PIPE, text=True).stdout
-    return [symbol for symbol, name in zip(symbols, shown.splitlines(), strict=True) if not IMPLEMENTATION.match(name)]
-
-
 def exported(prefix, files, number):
-    return {without_version(name, number): public(elf.exported(prefix / name))
+    return {without_version(name, number): elf.exported(prefix / name)
             for name in files if re.fullmatch(r"lib/[^/]+\.so[.\d]*", name)}
 
 

@@ -273,7 +273,7 @@ static void on_release(void *user) {
 }
 
 static void log_and_progress_go_to_the_application(void) {
-  DeputySetLogSink(on_log, NULL);
+  OK(DeputySetLogSink(on_log, NULL, on_release));
   DeputyContext *context = cpu_context();
   OK(DeputyContextSetProgress(context, on_progress, NULL, on_release));
   DeputyModel *model = digits_model(context, NULL);
@@ -281,11 +281,12 @@ static void log_and_progress_go_to_the_application(void) {
   DeputyReport *report = NULL;
   OK(DeputyModelPlacement(model, shapes, 1, 0, &report)); /* its summary is logged */
   DeputyReportFree(report);
-  DeputySetLogSink(NULL, NULL);
   CHECK(released == 0);
+  OK(DeputySetLogSink(NULL, NULL, NULL));
+  CHECK(released == 1);
   DeputyModelFree(model);
   DeputyContextFree(context);
-  CHECK(stages == 1 && released == 1 && log_lines == 1);
+  CHECK(stages == 1 && released == 2 && log_lines == 1);
 }
 
 static void tensors_are_read_and_written(void) {

@@ -78,8 +78,8 @@ def read(include, compiler):
         table[f"typedef {pointer or name}"] = one_line(declaration)
     for declaration, name in FUNCTION.findall(text):
         table[f"function {name}"] = one_line(declaration)
-    for header in ("report_fields.hpp", "bundle_fields.hpp"):
-        described = (include / "deputy" / header).read_text(encoding="utf-8")
+    for header in sorted((include / "deputy" / "fields").glob("*.hpp")):
+        described = header.read_text(encoding="utf-8")
         for struct, member, body in REPORT.findall(described):
             for field, source in re.findall(r'v\("(\w+)", ' + member + r"\.([\w.]+)\)", body):
                 table[f"report {struct}.{field}"] = source
@@ -138,7 +138,7 @@ def self_test(include, compiler):
         with tempfile.TemporaryDirectory() as scratch:
             copy = Path(scratch, "include")
             shutil.copytree(include, copy)
-            header = copy / ("deputy/report_fields.hpp" if old.startswith("v(") else "deputy.h")
+            header = copy / ("deputy/fields/placement.hpp" if old.startswith("v(") else "deputy.h")
             text = header.read_text(encoding="utf-8")
             if old not in text:
                 wrong.append(f"{what}: '{old}' is not in the header")

@@ -24,6 +24,7 @@ class Row(NamedTuple):
     libraries: tuple = ()  # third party, by their names in LIBRARIES
 
 
+BODIES = "host/include/deputy/detail/"  # of functions of the C++ API for programs, at the end of their headers
 CLIENT = 99  # outside the house, a client of what is installed; "-" in the document
 
 # `sdk` and `plugins/*` at the end stand for all that is not named before them below these folders.
@@ -415,7 +416,7 @@ def check(root, top_level):
             violation, file = check_include(source, line, name, quoted, known)
             if violation:
                 wrong.append(violation)
-            elif file in known and file != source:
+            elif file in known and file != source and not file.startswith(BODIES):
                 edges.setdefault(source, set()).add(file)
             elif file == source:
                 wrong.append(f"{source}:{line}: includes itself")
@@ -436,7 +437,8 @@ CLEAN = {
     "sdk/conformance/main.cpp": '#include <gtest/gtest.h>\n#include "deputy/model.hpp"\n#include "reference/add.hpp"\n',
     "sdk/conformance/reference/add.hpp": "#include <cmath>\n",
     "host/include/deputy/status.hpp": "#include <string>\n",
-    "host/include/deputy/model.hpp": '#include "deputy/status.hpp"\n',
+    "host/include/deputy/model.hpp": '#include "deputy/status.hpp"\n#include "deputy/detail/model.hpp"\n',
+    "host/include/deputy/detail/model.hpp": '#include "deputy/model.hpp"\n',
     "host/base/status.hpp": '#include <fmt/format.h>\n#include "deputy/status.hpp"\n#include "deputy/abi/base.h"\n',
     "host/base/log.cpp": "#include <spdlog/spdlog.h>\n#include <sys/mman.h>\n// #include <yaml-cpp/yaml.h>\n",
     "host/tensor/shape.hpp": '#include "base/status.hpp"\n',
@@ -585,8 +587,7 @@ def main():
     arguments = parser.parse_args()
     if arguments.self_test:
         return self_test()
-    top_level = tracked_top_level(arguments.root)
-    if top_level is None:
+    if (top_level := tracked_top_level(arguments.root)) is None:
         print("note: git does not know this tree; the top-level entries are not checked")
     wrong, count = check(arguments.root, top_level)
     for message in wrong:

@@ -48,12 +48,7 @@ class Facts(unittest.TestCase):
         self.assertEqual(sorted(symbols), ["lib/libdeputy.so", "lib/libdeputy_ort_ep.so", "lib/libdeputy_tflite.so"])
         self.assertIn("DeputySessionCancel@@DEPUTY_1", symbols["lib/libdeputy.so"])
         self.assertIn("CreateEpFactories", symbols["lib/libdeputy_ort_ep.so"])
-        self.assertTrue(any(name.startswith("_ZN6deputy") for name in symbols["lib/libdeputy.so"]))
-
-    def test_ImplementationsOfPublicClassesAreNoPromise(self):
-        names = self.facts["symbols"]["lib/libdeputy.so"]
-        self.assertEqual([name for name in names if name.startswith(("_ZN6deputy5Model5State", "_ZNK6deputy5Model5State"))], [])
-        self.assertTrue([name for name in names if name.startswith("_ZN6deputy5Model")])
+        self.assertFalse([name for name in symbols["lib/libdeputy.so"] if not name.startswith("Deputy")])
 
     def test_HoldsSizesUnderNamesWithoutAVersion(self):
         sizes = self.facts["sizes"]

@@ -166,7 +166,7 @@ Status CompareOutputs(const Candidate& reference, Candidate& candidate, const To
                                                  ToleranceFor(tolerance, reference.outputs[i].dtype(), traits));
     OutputResult& result = candidate.results[i];
     result.max_difference = std::max(result.max_difference, comparison.max_difference);
-    if (!comparison.ok && result.mismatch.empty()) result.mismatch = DescribeMismatch(comparison);
+    if (!comparison.ok && result.mismatch.empty()) result.mismatch = comparison.description;
   }
   return {};
 }

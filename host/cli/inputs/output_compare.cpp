@@ -49,7 +49,7 @@ std::string OutputComparer::Compare(const std::string& name, const Tensor& got, 
   max_difference_ = std::max(max_difference_, comparison.max_difference);
   outliers_ += comparison.outliers;
   elements_ += comparison.elements;
-  return comparison.ok ? std::string() : DescribeMismatch(comparison);
+  return comparison.ok ? std::string() : comparison.description;
 }
 
 void OutputComparer::Note(std::string note) {

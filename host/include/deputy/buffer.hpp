@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "deputy/dtype.hpp"
-#include "deputy/export.hpp"
 #include "deputy/status.hpp"
 #include "deputy/tensor.hpp"
 
@@ -22,7 +21,7 @@ struct SharedMemory {
 
 // Made by a session (InputBuffer, OutputBuffer), or shared. Copies share the memory, which lives as long as one of them
 // or a session that it is bound to. [any-thread]
-class DEPUTY_API Buffer {
+class Buffer {
  public:
   Buffer() = default;
 
@@ -62,3 +61,7 @@ class DEPUTY_API Buffer {
 };
 
 }  // namespace deputy
+
+#ifndef DEPUTY_BUILDS_LIBRARY
+#include "deputy/detail/buffer.hpp"  // IWYU pragma: export
+#endif

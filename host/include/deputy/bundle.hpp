@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "deputy/export.hpp"
 #include "deputy/status.hpp"
 
 namespace deputy {
@@ -82,22 +81,22 @@ struct InstalledBundle {
 // Packs the configuration, the plugins of its enabled delegates, and the models. The same input gives the same bytes.
 // kConfig: the configuration; kPlugin: a delegate without a plugin; kInvalidArgument: a name, key or day that does
 // not fit. Runs no plugin. [load-time]
-DEPUTY_API Result<BundleInfo> PackBundle(const BundleContents& contents, const std::string& output);
+Result<BundleInfo> PackBundle(const BundleContents& contents, const std::string& output);
 
 // Reads without checking signature and host. Errors of a damaged bundle are kInvalidArgument. [any-thread]
-DEPUTY_API Result<BundleInfo> InspectBundle(const std::string& bundle);
+Result<BundleInfo> InspectBundle(const std::string& bundle);
 
 // Integrity, signature and its last day (`key`: a public key or its file; empty: not checked), and whether this host
 // can use it: ABI, CPU features, libraries, the configuration against the options of the plugins, which a helper
 // process runs. An error only where the bundle cannot be opened at all. [load-time]
-DEPUTY_API Result<BundleVerification> VerifyBundle(const std::string& bundle, const std::string& key = "");
+Result<BundleVerification> VerifyBundle(const std::string& bundle, const std::string& key = "");
 
 // Verifies, unpacks beside the installed versions, and makes it the current one. With problems nothing is changed; a
 // version lower than the current one is one. kFailedPrecondition where users other than root and this one could change
 // or replace the folder of installed bundles. A process that is killed at any time leaves the old or the new one
 // current. `root`: see BundleRoot. One process at a time; others wait. [load-time]
-DEPUTY_API Result<BundleVerification> InstallBundle(const std::string& file, const std::string& key = "",
-                                                    const std::string& root = "");
+Result<BundleVerification> InstallBundle(const std::string& file, const std::string& key = "",
+                                         const std::string& root = "");
 
 // How InstallBundle installs.
 struct BundleInstallation {
@@ -106,26 +105,30 @@ struct BundleInstallation {
   bool allow_downgrade = false;  // else a version lower than the current one is a problem, "downgrade"
 };
 // The same.
-DEPUTY_API Result<BundleVerification> InstallBundle(const std::string& file, const BundleInstallation& installation);
+Result<BundleVerification> InstallBundle(const std::string& file, const BundleInstallation& installation);
 
 // Makes `version` current; empty: the version that was current before. kFailedPrecondition if there is none.
-DEPUTY_API Result<InstalledBundle> RollBackBundle(const std::string& name, const std::string& version = "",
-                                                  const std::string& root = "");
+Result<InstalledBundle> RollBackBundle(const std::string& name, const std::string& version = "",
+                                       const std::string& root = "");
 // Removes one version, which must not be the current one, or with an empty version the whole bundle.
-DEPUTY_API Status RemoveBundle(const std::string& name, const std::string& version = "", const std::string& root = "");
+Status RemoveBundle(const std::string& name, const std::string& version = "", const std::string& root = "");
 // All installed versions in the folders in which FindBundle searches, by folder, name and version. [any-thread]
-DEPUTY_API Result<std::vector<InstalledBundle>> ListBundles(const std::string& root = "");
+Result<std::vector<InstalledBundle>> ListBundles(const std::string& root = "");
 
 // The current version of an installed bundle, or the folder itself for a path with '/'. Without `root` it is searched
 // for in the user's and in the system's folder. kNotFound with the nearest name. [any-thread]
-DEPUTY_API Result<InstalledBundle> FindBundle(const std::string& bundle, const std::string& root = "");
+Result<InstalledBundle> FindBundle(const std::string& bundle, const std::string& root = "");
 
 // Folder of installed bundles: `root`; or $DEPUTY_BUNDLES; or for root /var/lib/deputy/bundles, for others
 // $XDG_DATA_HOME/deputy/bundles with ~/.local/share as default. [any-thread]
-DEPUTY_API std::string BundleRoot(const std::string& root = "");
+std::string BundleRoot(const std::string& root = "");
 
 // A new pair of keys in the formats of minisign: the secret one without a password, readable by its owner only.
 // Existing files are not replaced. [any-thread]
-DEPUTY_API Status MakeBundleKeys(const std::string& secret_key, const std::string& public_key);
+Status MakeBundleKeys(const std::string& secret_key, const std::string& public_key);
 
 }  // namespace deputy
+
+#ifndef DEPUTY_BUILDS_LIBRARY
+#include "deputy/detail/bundle.hpp"  // IWYU pragma: export
+#endif

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "deputy/export.hpp"
-
 namespace deputy {
 
 // What is known about an entry.
@@ -46,7 +44,7 @@ struct CacheListing {
 };
 
 // "blob", "verdict" and so on: the kinds of entries. [any-thread]
-DEPUTY_API std::vector<std::string> CacheEntryKinds();
+std::vector<std::string> CacheEntryKinds();
 
 // Which entries to remove: those that fulfil both.
 struct CacheFilter {
@@ -55,3 +53,7 @@ struct CacheFilter {
 };
 
 }  // namespace deputy
+
+#ifndef DEPUTY_BUILDS_LIBRARY
+#include "deputy/detail/cache.hpp"  // IWYU pragma: export
+#endif

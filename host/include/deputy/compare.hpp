@@ -5,10 +5,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "deputy/dtype.hpp"
-#include "deputy/export.hpp"
 #include "deputy/tensor.hpp"
 #include "deputy/tolerance.hpp"
 
@@ -24,10 +22,12 @@ struct Comparison {
   // The element that exceeds its tolerance most; only if `wrong`.
   Shape worst_index;
   double worst_got = 0, worst_want = 0, worst_difference = 0, worst_allowed = 0;
+  // "3 of 10 elements differ, worst at [0,7]: got 1.5, want 1.25, |d| 0.25, allowed 0.00125", or the misfit; empty: ok.
+  std::string description;
 };
 
 // The properties of a model, or of a part of one, that bear on its accuracy.
-struct DEPUTY_API ModelTraits {
+struct ModelTraits {
   size_t nodes = 0;
   bool quantized = false;  // quantizes values between its nodes: the last bit of a sum may become a step
   std::string drawing;     // a node that generates random numbers, so that outputs cannot be compared; or empty
@@ -36,10 +36,6 @@ struct DEPUTY_API ModelTraits {
 
   // More than a few nodes: rounding errors add up.
   bool is_network() const { return nodes > 10; }
-  // Takes a delegate into account that computes in this type.
-  void AddPrecision(DType type);
-  // Takes a node into account; `name` is for `drawing`.
-  void Add(std::string_view domain, std::string_view op_type, std::string_view name);
 };
 
 // Floats: atol-scale 1e-6, which is eight units in the last place of the largest element in single precision. 16-bit
@@ -51,12 +47,13 @@ struct DEPUTY_API ModelTraits {
 // type, relative and of the largest magnitude; in networks the latter is 64 units. Integers of more than two bytes,
 // which are indices, counts and sums of integers: rtol 0, unless the model is quantized. All others: the defaults of
 // Tolerance.
-DEPUTY_API Tolerance ToleranceFor(const ToleranceSettings& given, DType output, const ModelTraits& model);
+Tolerance ToleranceFor(const ToleranceSettings& given, DType output, const ModelTraits& model);
 
 // NaN equals NaN, an infinity only itself. Equal bits are always equal; different 64-bit integers differ by at least 1.
-DEPUTY_API Comparison CompareTensors(const Tensor& got, const Tensor& want, const Tolerance& tolerance);
-
-// "3 of 10 elements differ, worst at [0,7]: got 1.5, want 1.25, |d| 0.25, allowed 0.00125", or the misfit.
-DEPUTY_API std::string DescribeMismatch(const Comparison& comparison);
+Comparison CompareTensors(const Tensor& got, const Tensor& want, const Tolerance& tolerance);
 
 }  // namespace deputy
+
+#ifndef DEPUTY_BUILDS_LIBRARY
+#include "deputy/detail/compare.hpp"  // IWYU pragma: export
+#endif

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "deputy/export.hpp"
 #include "deputy/status.hpp"
 
 namespace deputy {
@@ -49,7 +48,7 @@ struct ConfigCheck {
 // and unless `offline`, plugin folders that are absent, plugins and delegates that cannot be used (errors where
 // `required`), wrong options and devices, for which the plugins that it names are run in a helper process. With a
 // model: globs that match none of its nodes. Fails only if the model cannot be read. [load-time]
-DEPUTY_API Result<ConfigCheck> CheckConfig(const ConfigSources& sources, const ConfigCheckOptions& options = {});
+Result<ConfigCheck> CheckConfig(const ConfigSources& sources, const ConfigCheckOptions& options = {});
 
 // A key of the configuration. The path has NAME for the name of an entry and [] for an item of a list:
 // "delegates.NAME.options", "placement.rules[].to".
@@ -62,7 +61,7 @@ struct ConfigKey {
 };
 
 // In the order in which `deputy config show` prints them. [any-thread]
-DEPUTY_API std::vector<ConfigKey> ConfigKeys();
+std::vector<ConfigKey> ConfigKeys();
 
 // A layer that is not in a file; `name` is its file's in messages.
 struct ConfigText {
@@ -80,11 +79,15 @@ struct ConfigValue {
 
 // All values of these layers over the built-in defaults, later layers over earlier ones, without those of this machine
 // and user. kConfig with all errors, as of a Context. [any-thread]
-DEPUTY_API Result<std::vector<ConfigValue>> ConfigValues(const std::vector<ConfigText>& layers);
+Result<std::vector<ConfigValue>> ConfigValues(const std::vector<ConfigText>& layers);
 
 // The names of the shipped configurations, sorted, and the file of one; empty: the installation has none of that name.
 // [any-thread]
-DEPUTY_API std::vector<std::string> ShippedConfigs();
-DEPUTY_API std::string ShippedConfigFile(const std::string& name);
+std::vector<std::string> ShippedConfigs();
+std::string ShippedConfigFile(const std::string& name);
 
 }  // namespace deputy
+
+#ifndef DEPUTY_BUILDS_LIBRARY
+#include "deputy/detail/config.hpp"  // IWYU pragma: export
+#endif

@@ -14,7 +14,6 @@
 
 #include "deputy/cache.hpp"
 #include "deputy/config.hpp"
-#include "deputy/export.hpp"
 #include "deputy/health.hpp"
 #include "deputy/placement.hpp"
 #include "deputy/plugins.hpp"
@@ -58,28 +57,28 @@ enum class LogLevel { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4, kOff = 5 
 // Sets the log sink, process-wide; null logs to stderr again. `source` is "host" or the name of a delegate. The sink is
 // called by every thread that logs, several at once. When this returns, the previous sink is not running any more and
 // is not called again, unless it is a sink that calls this. [any-thread]
-DEPUTY_API void SetLogSink(std::function<void(LogLevel, std::string_view source, std::string_view message)> sink);
+void SetLogSink(std::function<void(LogLevel, std::string_view source, std::string_view message)> sink);
 // The line that is written on stderr for a message, without its end, by `log: {format}` of the configuration that was
 // used last: for sinks that write messages elsewhere in the same form. [any-thread]
-DEPUTY_API std::string LogText(LogLevel level, std::string_view source, std::string_view message);
+std::string LogText(LogLevel level, std::string_view source, std::string_view message);
 // "debug", "info", "warning", "error", as in JSON. [any-thread]
-DEPUTY_API const char* NameOf(LogLevel level);
+const char* NameOf(LogLevel level);
 
 // The form of the lines of LogText: text; text behind its priority for the journal of systemd ("<4>"); an object of
 // JSON.
 enum class LogLineForm { kText = 1, kJournal, kJson };
 // [any-thread]
-DEPUTY_API LogLineForm LogLineFormInUse();
+LogLineForm LogLineFormInUse();
 
 // The schema of configuration files, as a JSON Schema (draft 2020-12) for editors and other checkers. It accepts any
 // options of delegates: `deputy config schema` adds those of the plugins that it finds. [any-thread]
-DEPUTY_API std::string ConfigSchema();
+std::string ConfigSchema();
 
 // Copies of a context share its opened delegates. Delegates are found, checked and opened at the first use (a Build,
 // Load), once for all models of a context, and stay open as long as any context or model that uses them lives. A change
 // of a context does not affect models that were built before, but a reload does. Const functions, and Model::Build with
 // this context, may be called by several threads at once; the others need exclusive access.
-class DEPUTY_API Context {
+class Context {
  public:
   // The built-in defaults: the plugin folder of the installation, no delegates but the CPU.
   Context();
@@ -200,9 +199,14 @@ class DEPUTY_API Context {
 
  private:
   friend class Model;
+  explicit Context(std::shared_ptr<State> state) : state_(std::move(state)) {}
   void SetInProcess(InProcessDelegate delegate);
   void AddInProcess(InProcessDelegate delegate, const std::string& before);
   std::shared_ptr<State> state_;
 };
 
 }  // namespace deputy
+
+#ifndef DEPUTY_BUILDS_LIBRARY
+#include "deputy/detail/context.hpp"  // IWYU pragma: export
+#endif

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "deputy/export.hpp"
 #include "deputy/model.hpp"
 #include "deputy/status.hpp"
 #include "deputy/tensor.hpp"
@@ -49,8 +48,12 @@ struct ModelContents {
 // `shapes_for`, if any, is called once with the model's inputs, and gives extents to those with dynamic dimensions;
 // types and multiply-adds are then those for these shapes. Its error is returned as it is. kModel for data that is not
 // a model, kNotFound for an unknown input. [any-thread]
-DEPUTY_API Result<ModelContents> InspectModel(
+Result<ModelContents> InspectModel(
     const std::string& path,
     const std::function<Result<NamedShapes>(const std::vector<TensorInfo>& inputs)>& shapes_for = {});
 
 }  // namespace deputy
+
+#ifndef DEPUTY_BUILDS_LIBRARY
+#include "deputy/detail/inspect.hpp"  // IWYU pragma: export
+#endif

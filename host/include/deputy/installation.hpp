@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "deputy/export.hpp"
-
 namespace deputy {
 
 // The installed library and its parts.
@@ -25,6 +23,10 @@ struct InstallationReport {
 };
 
 // [any-thread]
-DEPUTY_API InstallationReport DescribeInstallation();
+InstallationReport DescribeInstallation();
 
 }  // namespace deputy
+
+#ifndef DEPUTY_BUILDS_LIBRARY
+#include "deputy/detail/installation.hpp"  // IWYU pragma: export
+#endif

@@ -15,7 +15,6 @@
 #include "deputy/buffer.hpp"
 #include "deputy/compare.hpp"
 #include "deputy/context.hpp"
-#include "deputy/export.hpp"
 #include "deputy/model_value.hpp"
 #include "deputy/placed_graph.hpp"
 #include "deputy/placement.hpp"
@@ -113,7 +112,7 @@ enum class ResultOrder { kAsSubmitted, kAsTheyEnd };
 // One thread at a time, which Predict, PredictValues, MeasurePlacement, Resize and ResetStates check:
 // kFailedPrecondition while another thread is in one of them. Any number of sessions of one model may run at once, each
 // on its own thread. Keeps the parts of its model that it needs alive.
-class DEPUTY_API Session {
+class Session {
  public:
   Session();
   // Cancels a run that another thread is in and all requests, and waits for them and their callbacks.
@@ -227,7 +226,7 @@ class DEPUTY_API Session {
 };
 
 // Copies share everything. Immutable once built, so any thread may make sessions. [any-thread] after Build
-class DEPUTY_API Model {
+class Model {
  public:
   Model();
   ~Model();
@@ -286,3 +285,7 @@ class DEPUTY_API Model {
 };
 
 }  // namespace deputy
+
+#ifndef DEPUTY_BUILDS_LIBRARY
+#include "deputy/detail/model.hpp"  // IWYU pragma: export
+#endif

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "deputy/dtype.hpp"
-#include "deputy/export.hpp"
 #include "deputy/status.hpp"
 #include "deputy/tensor.hpp"
 
@@ -36,7 +35,7 @@ constexpr const char* NameOf(ValueKind kind) {
 }
 
 // Immutable; copies share the elements and their bytes. [any-thread]
-class DEPUTY_API ModelValue {
+class ModelValue {
  public:
   // Nothing: an optional without an element.
   ModelValue() = default;
@@ -64,3 +63,7 @@ class DEPUTY_API ModelValue {
 };
 
 }  // namespace deputy
+
+#ifndef DEPUTY_BUILDS_LIBRARY
+#include "deputy/detail/model_value.hpp"  // IWYU pragma: export
+#endif

@@ -2,8 +2,6 @@
 // as signal handlers and exit statuses belong to the application; the program `deputy` enables all of it.
 #pragma once
 
-#include "deputy/export.hpp"
-
 namespace deputy {
 
 // Installs handlers of SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT, for good. One that is received inside a call into a
@@ -12,18 +10,22 @@ namespace deputy {
 // The handlers that were installed before then decide, for these and for all other signals; without any, the process
 // dies of the signal as it would have, with a core. Call it after your own handlers are installed. Stack overflow is
 // reported on threads that have built a session or run one for the first time. [any-thread]
-DEPUTY_API void ReportFatalSignals();
+void ReportFatalSignals();
 
 // From now on, exit() and quick_exit() end the process with `status` and a line on stderr that names the plugin that
 // called them, until AcceptExit: a plugin can no longer end the program with success. A `status` that a parent process
 // sees as 0 becomes EXIT_FAILURE. A call from inside a plugin, also from its exit handlers, destructors and threads, is
 // refused even after AcceptExit; in destructors only where the program has its own exit() and quick_exit().
 // [any-thread]
-DEPUTY_API void RefuseExit(int status);
+void RefuseExit(int status);
 // The program is finished, and about to return from main or to call exit() itself. [any-thread]
-DEPUTY_API void AcceptExit();
+void AcceptExit();
 // The check of exit(), for a program that has its own exit(), quick_exit() or _exit(): ends the process if `caller`, an
 // address in the code that called it, or this thread is in a plugin; returns otherwise. [any-thread]
-DEPUTY_API void CheckExit(const void* caller) noexcept;
+void CheckExit(const void* caller) noexcept;
 
 }  // namespace deputy
+
+#ifndef DEPUTY_BUILDS_LIBRARY
+#include "deputy/detail/process.hpp"  // IWYU pragma: export
+#endif

@@ -4,8 +4,6 @@
 #include <chrono>
 #include <string>
 
-#include "deputy/export.hpp"
-
 namespace deputy {
 
 // A file is quarantined when it crashed, hung, ended the process or garbled its answer in the helper process that runs

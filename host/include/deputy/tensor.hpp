@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "deputy/dtype.hpp"
-#include "deputy/export.hpp"
 #include "deputy/status.hpp"
 
 namespace deputy {
@@ -19,7 +18,7 @@ namespace deputy {
 using Shape = std::vector<int64_t>;
 
 // [any-thread] for reading; writing through data() needs the caller's own order.
-class DEPUTY_API Tensor {
+class Tensor {
  public:
   Tensor() = default;
 
@@ -75,7 +74,7 @@ class DEPUTY_API Tensor {
 
 // Bytes that dtype and shape need. Fails for a dtype without a size (kNotSupported), and for a negative extent or more
 // than 2^48 elements, which are counted without extents of 0 (kInvalidArgument).
-DEPUTY_API Result<size_t> ByteSize(DType dtype, std::span<const int64_t> shape);
+Result<size_t> ByteSize(DType dtype, std::span<const int64_t> shape);
 
 template <class T>
 Result<Tensor> Tensor::FromValues(DType dtype, Shape shape, std::span<const T> values) {
@@ -89,3 +88,7 @@ Result<Tensor> Tensor::FromValues(DType dtype, Shape shape, std::span<const T> v
 }
 
 }  // namespace deputy
+
+#ifndef DEPUTY_BUILDS_LIBRARY
+#include "deputy/detail/memory.hpp"  // IWYU pragma: export
+#endif

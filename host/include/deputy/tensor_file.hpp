@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "deputy/export.hpp"
 #include "deputy/model_value.hpp"
 #include "deputy/tensor.hpp"
 
@@ -11,14 +10,17 @@ namespace deputy {
 
 // By the file's name: .npy and .pb contain their dtype and shape; any other file is raw, and then `dtype` and `shape`
 // are needed and must match its size.
-DEPUTY_API Result<Tensor> ReadTensorFile(const std::string& path, DType dtype = DType::kUndefined,
-                                         const Shape& shape = {});
+Result<Tensor> ReadTensorFile(const std::string& path, DType dtype = DType::kUndefined, const Shape& shape = {});
 
 // A value of this kind: a tensor as above, any other kind as ONNX's SequenceProto or OptionalProto, regardless of the
 // file's name. `dtype` is that of a sequence without elements, which the file does not tell.
-DEPUTY_API Result<ModelValue> ReadValueFile(const std::string& path, ValueKind kind, DType dtype);
+Result<ModelValue> ReadValueFile(const std::string& path, ValueKind kind, DType dtype);
 
 // Writes .npy. numpy has no bfloat16: kNotSupported.
-DEPUTY_API Status WriteTensorFile(const std::string& path, const Tensor& tensor);
+Status WriteTensorFile(const std::string& path, const Tensor& tensor);
 
 }  // namespace deputy
+
+#ifndef DEPUTY_BUILDS_LIBRARY
+#include "deputy/detail/tensor_file.hpp"  // IWYU pragma: export
+#endif

@@ -51,7 +51,7 @@ void Close() {
   std::unique_lock lock(calls.mutex);
   calls.none_left.wait(lock, [&calls] { return calls.running == 0; });
   lock.unlock();
-  DeputySetLogSink(nullptr, nullptr);
+  DeputyErrorFree(DeputySetLogSink(nullptr, nullptr, nullptr));
 }
 
 }  // namespace

@@ -143,10 +143,6 @@ void AddContexts(nb::module_& module) {
            [](const Context& c, bool plugin_defaults) {
              return ReportOf([&](DeputyReport** text) { return DeputyContextConfig(c.get(), plugin_defaults, text); });
            })
-      .def("traits",
-           [](const Context& c) {
-             return ReportOf([&](DeputyReport** report) { return DeputyContextTraits(c.get(), report); });
-           })
       .def("cache",
            [](const Context& c, bool check) {
              return ReportOf([&](DeputyReport** report) { return DeputyContextCache(c.get(), check, report); });

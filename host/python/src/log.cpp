@@ -1,4 +1,5 @@
 #include "calls.hpp"
+#include "errors.hpp"
 #include "tools.hpp"
 
 namespace deputy::python {
@@ -21,10 +22,8 @@ void Log(void*, DeputyLogLevel level, const char* source, const char* message) {
 void SetLogSink(nb::object wanted) {
   PyObject* const previous = sink;
   sink = wanted.is_none() ? nullptr : wanted.inc_ref().ptr();
-  {
-    const Call call;  // it waits for the previous sink, which needs the GIL
-    DeputySetLogSink(wanted.is_none() ? nullptr : &Log, nullptr);
-  }
+  // It waits for the previous sink, which needs the GIL.
+  Check(Unlocked([&] { return DeputySetLogSink(wanted.is_none() ? nullptr : &Log, nullptr, nullptr); }));
   if (previous != nullptr) nb::handle(previous).dec_ref();
 }
 

@@ -36,7 +36,7 @@ deputy::Status RunInBuffers(const std::string& model_file) {
   std::vector<deputy::Tensor> results;
   DEPUTY_RETURN_IF_ERROR(again.Predict({input}, &results));
   const deputy::Comparison same = deputy::CompareTensors(results[0], outputs[0], deputy::Tolerance());
-  std::cout << (same.ok ? "the same results from model.dpm" : deputy::DescribeMismatch(same)) << '\n';
+  std::cout << (same.ok ? "the same results from model.dpm" : same.description) << '\n';
   return {};
 }
 

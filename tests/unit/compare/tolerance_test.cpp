@@ -1,24 +1,25 @@
-#include "cli/inputs/output_compare.hpp"
-
+// Which tolerance an output of a model has by default.
 #include <gtest/gtest.h>
 
-namespace deputy::cli {
+#include "compare/traits.hpp"
+
+namespace deputy::host {
 namespace {
 
 ModelTraits Nodes(size_t count, const char* op_type) {
   ModelTraits model;
-  for (size_t i = 0; i < count; ++i) model.Add("", op_type, "");
+  for (size_t i = 0; i < count; ++i) AddNode("", op_type, "", model);
   return model;
 }
 
-TEST(OutputCompare, OneOperatorIsNoNetwork) {
+TEST(ToleranceTest, OneOperatorIsNoNetwork) {
   const ModelTraits model = Nodes(1, "Conv");
   EXPECT_FALSE(model.is_network());
   EXPECT_EQ(ToleranceFor({}, DType::kFloat32, model).atol_scale, 1e-6);
   EXPECT_EQ(ToleranceFor({}, DType::kInt32, model).atol_scale, 0);
 }
 
-TEST(OutputCompare, RoundingAddsUpInANetwork) {
+TEST(ToleranceTest, RoundingAddsUpInANetwork) {
   const ModelTraits model = Nodes(11, "Conv");
   EXPECT_TRUE(model.is_network());
   EXPECT_FALSE(model.quantized);
@@ -26,19 +27,19 @@ TEST(OutputCompare, RoundingAddsUpInANetwork) {
   EXPECT_EQ(ToleranceFor({}, DType::kInt64, model).atol_scale, 0);
 }
 
-TEST(OutputCompare, ANodeThatDrawsNumbersIsNamed) {
+TEST(ToleranceTest, ANodeThatDrawsNumbersIsNamed) {
   ModelTraits model = Nodes(2, "Add");
   EXPECT_EQ(model.drawing, "");
-  model.Add("", "RandomNormalLike", "noise");
+  AddNode("", "RandomNormalLike", "noise", model);
   EXPECT_EQ(model.drawing, "noise (RandomNormalLike)");
 }
 
-TEST(OutputCompare, HalvesAreCoarser) {
+TEST(ToleranceTest, HalvesAreCoarser) {
   EXPECT_EQ(ToleranceFor({}, DType::kFloat16, {}).rtol, 1e-2);
   EXPECT_EQ(ToleranceFor({}, DType::kFloat32, {}).rtol, 1e-3);
 }
 
-TEST(OutputCompare, QuantizedModelsMayBeAStepOff) {
+TEST(ToleranceTest, QuantizedModelsMayBeAStepOff) {
   const ModelTraits model = Nodes(1, "QuantizeLinear");
   EXPECT_TRUE(model.quantized);
   EXPECT_EQ(ToleranceFor({}, DType::kInt8, model).step, 1);
@@ -46,7 +47,7 @@ TEST(OutputCompare, QuantizedModelsMayBeAStepOff) {
   EXPECT_EQ(ToleranceFor({}, DType::kInt32, model).step, 0);
 }
 
-TEST(OutputCompare, FlagsGoFirst) {
+TEST(ToleranceTest, FlagsGoFirst) {
   const Tolerance tolerance = ToleranceFor({0.5, 0.25, 0.125, 0.0625}, DType::kFloat16, {20, true, ""});
   EXPECT_EQ(tolerance.rtol, 0.5);
   EXPECT_EQ(tolerance.atol, 0.25);
@@ -55,4 +56,4 @@ TEST(OutputCompare, FlagsGoFirst) {
 }
 
 }  // namespace
-}  // namespace deputy::cli
+}  // namespace deputy::host

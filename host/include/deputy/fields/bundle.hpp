@@ -1,4 +1,4 @@
-// The fields of bundles, as in report_fields.hpp.
+// The fields of deputy/bundle.hpp in reports and options (fields.hpp).
 #pragma once
 
 #include "deputy/bundle.hpp"
@@ -22,6 +22,7 @@ void Describe(V& v, BundleFile& b) {
   v("path", b.path);
   v("bytes", b.bytes);
   v("sha256", b.sha256);
+  v("text", b.text);
   v("text", b.text);
 }
 

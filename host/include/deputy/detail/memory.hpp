@@ -1,0 +1,161 @@
+// Tensors of the C++ API as those of the C API, and back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "deputy.h"
+#include "deputy/detail/call.hpp"
+#include "deputy/tensor.hpp"
+
+namespace deputy::detail {
+
+// The deleter tells memory of the library from that of others.
+struct ReleaseMemory {
+  void operator()(DeputyMemory* memory) const { DeputyMemoryRelease(memory); }
+};
+
+// Takes over what the tensor owns. Constants of reports have no owner: the model keeps their bytes.
+inline Tensor Adopt(const DeputyTensor& tensor) {
+  if (tensor.data == nullptr) return {};
+  std::shared_ptr<const void> keep;
+  if (tensor.memory != nullptr) keep = std::shared_ptr<DeputyMemory>(tensor.memory, ReleaseMemory{});
+  Result<Tensor> made = Tensor::Wrap(static_cast<DType>(tensor.dtype),
+                                     tensor.rank == 0 ? Shape() : Shape(tensor.shape, tensor.shape + tensor.rank),
+                                     tensor.data, static_cast<size_t>(tensor.byte_size), std::move(keep));
+  if (!made.ok()) throw std::bad_alloc();  // the library's tensors are valid
+  return std::move(made).value();
+}
+
+// The memory of the library that the tensor owns; null for all others.
+inline DeputyMemory* MemoryOf(const Tensor& tensor) {
+  if (std::get_deleter<ReleaseMemory>(tensor.owner()) == nullptr) return nullptr;
+  return static_cast<DeputyMemory*>(const_cast<void*>(tensor.owner().get()));
+}
+
+inline DeputyTensor ViewOf(const Tensor& tensor, DeputyMemory* memory) {
+  if (tensor.empty()) return {};
+  return {static_cast<DeputyDType>(tensor.dtype()),
+          static_cast<uint32_t>(tensor.shape().size()),
+          tensor.shape().data(),
+          const_cast<void*>(tensor.data()),
+          tensor.byte_size(),
+          memory};
+}
+inline DeputyTensor ViewOf(const Tensor& tensor) { return ViewOf(tensor, MemoryOf(tensor)); }
+
+// Inputs of a call, which the library reads and does not keep; used again, they allocate nothing.
+inline void ViewInputs(const std::vector<Tensor>& tensors, std::vector<DeputyTensor>& views) {
+  views.resize(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) views[i] = ViewOf(tensors[i]);
+}
+
+// Outputs of a call, of which the library replaces those that do not fit and have an owner. Used again, it allocates
+// only for owners that are not the library.
+class OutputViews {
+ public:
+  OutputViews() = default;
+  OutputViews(const OutputViews&) = delete;
+  OutputViews& operator=(const OutputViews&) = delete;
+  ~OutputViews() {
+    Release();
+    for (const Owner& owner : owners_) DeputyMemoryRelease(owner.memory);
+  }
+
+  // For a request: the library has references of its own to what it keeps.
+  void View(const std::vector<Tensor>& tensors) {
+    Release();
+    for (size_t i = tensors.size(); i < owners_.size(); ++i) DeputyMemoryRelease(owners_[i].memory);
+    owners_.resize(tensors.size());
+    views_.resize(tensors.size());
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      DeputyMemory* memory = MemoryOf(tensors[i]);
+      if (memory == nullptr && tensors[i].owner() != nullptr) memory = Wrapped(tensors[i], owners_[i]);
+      views_[i] = ViewOf(tensors[i], memory);
+    }
+  }
+  // For a run: the library releases the memory of a tensor that it replaces.
+  void Take(const std::vector<Tensor>& tensors) {
+    View(tensors);
+    for (const DeputyTensor& view : views_) DeputyMemoryRetain(view.memory);
+    is_held_ = true;
+  }
+  // After the call, also where it failed.
+  void GiveBack(std::vector<Tensor>& tensors) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const DeputyTensor view = std::exchange(views_[i], {});
+      if (view.data != nullptr && view.data == tensors[i].data())
+        DeputyMemoryRelease(view.memory);
+      else
+        tensors[i] = Adopt(view);
+    }
+    is_held_ = false;
+  }
+  DeputyTensor* data() { return views_.data(); }
+  size_t size() const { return views_.size(); }
+
+ private:
+  struct Owner {
+    const void* of = nullptr;
+    DeputyMemory* memory = nullptr;
+  };
+  // What was not given back.
+  void Release() {
+    if (!std::exchange(is_held_, false)) return;
+    for (DeputyTensor& view : views_) DeputyMemoryRelease(std::exchange(view.memory, nullptr));
+  }
+  static DeputyMemory* Wrapped(const Tensor& tensor, Owner& owner) {
+    if (owner.memory == nullptr || owner.of != tensor.owner().get()) {
+      DeputyMemoryRelease(std::exchange(owner.memory, nullptr));
+      auto keep = std::make_unique<std::shared_ptr<const void>>(tensor.owner());
+      owner = {tensor.owner().get(), DeputyMemoryWrap(keep.get(), &Delete<std::shared_ptr<const void>>)};
+      if (owner.memory == nullptr) throw std::bad_alloc();
+      (void)keep.release();
+    }
+    return owner.memory;
+  }
+
+  std::vector<DeputyTensor> views_;
+  bool is_held_ = false;  // the views have references to their memory
+  std::vector<Owner> owners_;
+};
+
+}  // namespace deputy::detail
+
+namespace deputy {
+
+inline Result<size_t> ByteSize(DType dtype, std::span<const int64_t> shape) {
+  uint64_t bytes = 0;
+  DEPUTY_RETURN_IF_ERROR(detail::StatusOf(
+      DeputyByteSize(static_cast<DeputyDType>(dtype), shape.data(), static_cast<uint32_t>(shape.size()), &bytes)));
+  return static_cast<size_t>(bytes);
+}
+
+inline Result<Tensor> Tensor::Allocate(DType dtype, Shape shape) {
+  DeputyTensor made{};
+  DEPUTY_RETURN_IF_ERROR(detail::StatusOf(
+      DeputyTensorAllocate(static_cast<DeputyDType>(dtype), shape.data(), static_cast<uint32_t>(shape.size()), &made)));
+  return detail::Adopt(made);
+}
+
+inline Result<Tensor> Tensor::Wrap(DType dtype, Shape shape, void* data, size_t bytes,
+                                   std::shared_ptr<const void> keep) {
+  const DeputyTensor given{
+      static_cast<DeputyDType>(dtype), static_cast<uint32_t>(shape.size()), shape.data(), data, bytes, nullptr};
+  DEPUTY_RETURN_IF_ERROR(detail::StatusOf(DeputyTensorCheck(&given)));
+  static uint8_t nothing[1];
+  Tensor tensor;
+  tensor.dtype_ = dtype;
+  tensor.shape_ = std::move(shape);
+  tensor.data_ = data == nullptr ? nothing : data;
+  tensor.bytes_ = bytes;
+  tensor.keep_ = std::move(keep);
+  return tensor;
+}
+
+}  // namespace deputy
