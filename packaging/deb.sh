@@ -27,7 +27,7 @@ fi
 
 step "build"
 multiarch=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
-cmake --preset release -B "$build" -DDEPUTY_BUILD_TESTS=OFF -DCMAKE_INSTALL_PREFIX=/usr \
+cmake --preset release -B "$build" -DDEPUTY_BUILD_TESTS=OFF -DDEPUTY_LINK_TIME_OPTIMIZATION=ON -DCMAKE_INSTALL_PREFIX=/usr \
   -DCMAKE_INSTALL_LIBDIR="lib/$multiarch" -DCMAKE_SKIP_INSTALL_RPATH=ON "$@"
 cmake --build "$build" --parallel "$jobs"
 

@@ -24,7 +24,7 @@ prefix=${1:-$root/build/wheel-prefix}
 if (($# == 0)); then
   if [[ ! -e build/release/lib/libdeputy.so ]]; then
     packaging/install-deps.sh build
-    cmake --preset release -DDEPUTY_BUILD_TESTS=OFF -DDEPUTY_BUILD_CONFORMANCE=OFF
+    cmake --preset release -DDEPUTY_BUILD_TESTS=OFF -DDEPUTY_BUILD_CONFORMANCE=OFF -DDEPUTY_LINK_TIME_OPTIMIZATION=ON
     cmake --build --preset release --parallel "$jobs"
   fi
   rm -rf "$prefix"

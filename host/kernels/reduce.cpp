@@ -3,9 +3,10 @@
 #include "kernels/reduce.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -18,6 +19,9 @@
 
 namespace deputy::host {
 namespace {
+
+constexpr size_t kAccumulatorBytes = 16;  // at most
+constexpr int64_t kLongRun = 32;          // of floats, for a module of linalg/
 
 // What is accumulated. Operations that differ only in what they make of the sum share the loops of one.
 enum class Accumulation : uint8_t { kSum, kSumOfSizes, kSumOfSquares, kProduct, kMax, kMin, kLogSumExp };
@@ -184,156 +188,211 @@ int64_t OffsetOf(const ReducePlan::Axes& axes, int64_t flat) {
   return offset;
 }
 
-// Runs of float that a module of linalg/ sums up.
-template <Accumulation kWhat, class T>
-constexpr bool kByRows = std::is_same_v<T, float> &&
-                         (kWhat == Accumulation::kSum || kWhat == Accumulation::kSumOfSquares);
+// Adjacent outputs that are accumulated side by side, and an exponential for each element, at most.
+constexpr int64_t kOutputsOfBlock = 128, kStepsOfElement = 8;
 
-bool LongRuns(const ReducePlan& plan) {
-  return plan.reduced.rank != 0 && plan.reduced.dims[plan.reduced.rank - 1] >= 32;
-}
-
-template <Accumulation kWhat>
-float ReduceFloatRuns(ReduceOp op, const ReducePlan& plan, const float* source) {
-  const size_t last = plan.reduced.rank - 1;
-  const int64_t run = plan.reduced.dims[last];
-  double sum = 0;
-  ForEachOffset(plan.reduced, last, run, [&](int64_t offset) {
-    InParts(run, kLongRow, [&](int64_t begin, int64_t end) {
-      if constexpr (kWhat == Accumulation::kSum)
-        sum += linalg::Sum(source + offset + begin, end - begin);
-      else
-        sum += linalg::SumOfSquares(source + offset + begin, end - begin, 0);
-    });
-  });
-  return Finished<float>(op, sum, plan.reduced.count);
-}
-
-// An exponential, at most.
-constexpr int64_t kStepsOfElement = 8;
+// The loops of one accumulation and type. What goes over axes and threads is the same for all, and is there once.
+struct Loops {
+  size_t element_bytes;
+  // Accumulators, of which there are as many as outputs of a block, or as lanes of a run.
+  void (*begin)(void* accumulators, int64_t count);
+  void (*finish)(ReduceOp op, const void* accumulators, int64_t count, int64_t reduced, void* target);
+  // Adds a row to the accumulators of a block.
+  void (*add_row)(void* accumulators, const void* row, int64_t width);
+  // Adds a run to the lanes.
+  void (*add_run)(void* lanes, const void* run, int64_t count);
+  // Finishes the sum of all lanes.
+  void (*finish_run)(ReduceOp op, void* lanes, int64_t reduced, void* target);
+  // One run that is all of an output.
+  void (*reduce_run)(ReduceOp op, const void* run, int64_t count, void* target);
+  size_t lanes;
+  // For runs of float that a module of linalg/ sums up; else null.
+  double (*sum_floats)(const float* run, int64_t count);
+};
 
 template <class A, class T>
-void AddToLanes(const T* from, A (&lanes)[A::kLanes]) {
-  if constexpr (A::kLanes <= 8) {  // in registers, which they are only where the loop is unrolled
-#pragma GCC unroll 8
-    for (size_t lane = 0; lane < A::kLanes; ++lane) lanes[lane].Add(from[lane]);
-  } else {
-    for (size_t lane = 0; lane < A::kLanes; ++lane) lanes[lane].Add(from[lane]);
+struct LoopsOf {
+  static constexpr int64_t kLanes = static_cast<int64_t>(A::kLanes);
+
+  static void Begin(void* accumulators, int64_t count) { std::fill_n(static_cast<A*>(accumulators), count, A()); }
+  static void Finish(ReduceOp op, const void* accumulators, int64_t count, int64_t reduced, void* target) {
+    for (int64_t i = 0; i < count; ++i)
+      static_cast<T*>(target)[i] = static_cast<const A*>(accumulators)[i].Finish(op, reduced);
   }
+  static void AddRow(void* accumulators, const void* row, int64_t width) {
+    A* const block = static_cast<A*>(accumulators);
+    for (int64_t i = 0; i < width; ++i) block[i].Add(static_cast<const T*>(row)[i]);
+  }
+  [[gnu::noinline]] static void AddRun(void* accumulators, const void* run, int64_t count) {
+    A lanes[A::kLanes];
+    std::copy_n(static_cast<const A*>(accumulators), kLanes, lanes);
+    const T* const from = static_cast<const T*>(run);
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) AddToLanes(from + i, lanes);
+    for (; i < count; ++i) lanes[0].Add(from[i]);
+    std::copy_n(lanes, kLanes, static_cast<A*>(accumulators));
+  }
+  [[gnu::noinline]] static void FinishRun(ReduceOp op, void* accumulators, int64_t reduced, void* target) {
+    A* const lanes = static_cast<A*>(accumulators);
+    for (int64_t lane = 1; lane < kLanes; ++lane) lanes[0].Merge(lanes[lane]);
+    *static_cast<T*>(target) = lanes[0].Finish(op, reduced);
+  }
+  static void ReduceRun(ReduceOp op, const void* run, int64_t count, void* target) {
+    A lanes[A::kLanes];
+    AddRun(lanes, run, count);
+    FinishRun(op, lanes, count, target);
+  }
+
+ private:
+  static void AddToLanes(const T* from, A (&lanes)[A::kLanes]) {
+    if constexpr (A::kLanes <= 8) {  // in registers, which they are only where the loop is unrolled
+#pragma GCC unroll 8
+      for (size_t lane = 0; lane < A::kLanes; ++lane) lanes[lane].Add(from[lane]);
+    } else {
+      for (size_t lane = 0; lane < A::kLanes; ++lane) lanes[lane].Add(from[lane]);
+    }
+  }
+};
+
+double SumOfSquares(const float* run, int64_t count) { return linalg::SumOfSquares(run, count, 0); }
+
+template <Accumulation kWhat, class T, class State>
+const Loops* LoopsFor() {
+  using A = Accumulator<kWhat, T, State>;
+  using L = LoopsOf<A, T>;
+  static_assert(sizeof(A) <= kAccumulatorBytes && std::is_trivially_copyable_v<A> && A::kLanes <= kOutputsOfBlock);
+  static constexpr bool kIsFloat = std::is_same_v<T, float>;
+  static constexpr Loops kLoops = {sizeof(T),
+                                   L::Begin,
+                                   L::Finish,
+                                   L::AddRow,
+                                   L::AddRun,
+                                   L::FinishRun,
+                                   L::ReduceRun,
+                                   A::kLanes,
+                                   kIsFloat && kWhat == Accumulation::kSum            ? linalg::Sum
+                                   : kIsFloat && kWhat == Accumulation::kSumOfSquares ? SumOfSquares
+                                                                                      : nullptr};
+  return &kLoops;
 }
 
-template <class A, class T>
-T ReduceRuns(ReduceOp op, const ReducePlan& plan, const T* source) {
-  constexpr size_t kLanes = A::kLanes;
+struct alignas(64) Accumulators {
+  std::byte bytes[kOutputsOfBlock * kAccumulatorBytes];
+};
+
+// One output, the sum of runs.
+void ReduceRuns(const Loops& loops, ReduceOp op, const ReducePlan& plan, const std::byte* source, void* target) {
   constexpr int64_t kPart = 1 << 20;  // a multiple of the lanes
-  A lanes[kLanes];
   const size_t rank = plan.reduced.rank;
   const int64_t run = rank == 0 ? 1 : plan.reduced.dims[rank - 1];
-  ForEachOffset(plan.reduced, rank == 0 ? 0 : rank - 1, StepsOf(run, kStepsOfElement), [&](int64_t offset) {
+  if (rank <= 1 && run <= kPart && (loops.sum_floats == nullptr || run < kLongRun))
+    return loops.reduce_run(op, source, run, target);
+  const size_t outer = rank == 0 ? 0 : rank - 1;
+  if (loops.sum_floats != nullptr && run >= kLongRun) {
+    double sum = 0;
+    ForEachOffset(plan.reduced, outer, run, [&](int64_t offset) {
+      InParts(run, kLongRow, [&](int64_t begin, int64_t end) {
+        sum += loops.sum_floats(reinterpret_cast<const float*>(source) + offset + begin, end - begin);
+      });
+    });
+    *static_cast<float*>(target) = Finished<float>(op, sum, plan.reduced.count);
+    return;
+  }
+  Accumulators lanes;
+  loops.begin(lanes.bytes, static_cast<int64_t>(loops.lanes));
+  ForEachOffset(plan.reduced, outer, StepsOf(run, kStepsOfElement), [&](int64_t offset) {
     InParts(run, kPart, [&](int64_t begin, int64_t end) {
-      const T* from = source + offset;
-      int64_t i = begin;
-      for (; i + static_cast<int64_t>(kLanes) <= end; i += kLanes) AddToLanes(from + i, lanes);
-      for (; i < end; ++i) lanes[0].Add(from[i]);
+      loops.add_run(lanes.bytes, source + (offset + begin) * static_cast<int64_t>(loops.element_bytes), end - begin);
     });
   });
-  for (size_t lane = 1; lane < kLanes; ++lane) lanes[0].Merge(lanes[lane]);
-  return lanes[0].Finish(op, plan.reduced.count);
+  loops.finish_run(op, lanes.bytes, plan.reduced.count, target);
 }
 
-template <class A, class T>
-void ReduceBlocks(ReduceOp op, const ReducePlan& plan, const T* source, T* target, int64_t begin, int64_t end) {
-  constexpr int64_t kBlock = 128;
-  const int64_t inner = plan.kept.dims[plan.kept.rank - 1];
+void ReduceBlocks(const Loops& loops, ReduceOp op, const ReducePlan& plan, const std::byte* source, std::byte* target,
+                  int64_t begin, int64_t end) {
+  const int64_t inner = plan.kept.dims[plan.kept.rank - 1], bytes = static_cast<int64_t>(loops.element_bytes);
   EndCheck check;
+  Accumulators block;
   while (begin < end) {
-    const int64_t width = std::min({kBlock, end - begin, inner - begin % inner});
-    A block[kBlock];
-    const T* from = source + OffsetOf(plan.kept, begin);
-    ForEachOffset(plan.reduced, plan.reduced.rank, width * kStepsOfElement, [&](int64_t offset) {
-      const T* row = from + offset;
-      for (int64_t i = 0; i < width; ++i) block[i].Add(row[i]);
-    });
-    for (int64_t i = 0; i < width; ++i) target[begin + i] = block[i].Finish(op, plan.reduced.count);
+    const int64_t width = std::min({kOutputsOfBlock, end - begin, inner - begin % inner});
+    loops.begin(block.bytes, width);
+    const std::byte* from = source + OffsetOf(plan.kept, begin) * bytes;
+    ForEachOffset(plan.reduced, plan.reduced.rank, width * kStepsOfElement,
+                  [&](int64_t offset) { loops.add_row(block.bytes, from + offset * bytes, width); });
+    loops.finish(op, block.bytes, width, plan.reduced.count, target + begin * bytes);
     begin += width;
     if (check.Ends(StepsOf(plan.reduced.count, width))) return;
   }
 }
 
-template <Accumulation kWhat, class T, class State>
-void ReduceWith(ReduceOp op, const ReducePlan& plan, const void* source, void* target, ThreadPool& pool) {
-  using A = Accumulator<kWhat, T, State>;
-  const T* from = static_cast<const T*>(source);
-  T* to = static_cast<T*>(target);
+void ReduceWith(const Loops& loops, ReduceOp op, const ReducePlan& plan, const void* source, void* target,
+                ThreadPool& pool) {
+  const int64_t bytes = static_cast<int64_t>(loops.element_bytes);
   if (plan.reduced.count == 0) {
-    const T result = A().Finish(op, 0);
-    Fill(&result, to, plan.kept.count, sizeof result, pool);
+    alignas(8) std::byte result[8];
+    Accumulators none;
+    loops.begin(none.bytes, 1);
+    loops.finish(op, none.bytes, 1, 0, result);
+    Fill(result, target, plan.kept.count, loops.element_bytes, pool);
     return;
   }
   constexpr int64_t kElements = 16384;  // of the source, the least number for a thread
   const int64_t grain = std::max<int64_t>(1, kElements / plan.reduced.count);
+  const auto* from = static_cast<const std::byte*>(source);
+  auto* to = static_cast<std::byte*>(target);
   pool.ParallelFor(plan.kept.count, plan.inner_is_reduced ? grain : std::max<int64_t>(grain, 32),
                    [&](int64_t begin, int64_t end) {
                      if (plan.inner_is_reduced)
                        ForEachUntilEnd(begin, end, plan.reduced.count, [&](int64_t i) {
-                         const T* first = from + OffsetOf(plan.kept, i);
-                         if constexpr (kByRows<kWhat, T>) {
-                           if (LongRuns(plan)) {
-                             to[i] = ReduceFloatRuns<kWhat>(op, plan, first);
-                             return;
-                           }
-                         }
-                         to[i] = ReduceRuns<A, T>(op, plan, first);
+                         ReduceRuns(loops, op, plan, from + OffsetOf(plan.kept, i) * bytes, to + i * bytes);
                        });
                      else
-                       ReduceBlocks<A, T>(op, plan, from, to, begin, end);
+                       ReduceBlocks(loops, op, plan, from, to, begin, end);
                    });
 }
 
-using ReduceFunction = void (*)(ReduceOp, const ReducePlan&, const void*, void*, ThreadPool&);
-
 template <Accumulation kWhat>
-ReduceFunction FindInDouble(DType dtype) {
+const Loops* FindInDouble(DType dtype) {
   switch (dtype) {
-    case DType::kFloat32: return ReduceWith<kWhat, float, double>;
-    case DType::kFloat64: return ReduceWith<kWhat, double, double>;
-    case DType::kInt32: return ReduceWith<kWhat, int32_t, double>;
-    case DType::kInt64: return ReduceWith<kWhat, int64_t, double>;
-    case DType::kUint32: return ReduceWith<kWhat, uint32_t, double>;
-    case DType::kUint64: return ReduceWith<kWhat, uint64_t, double>;
+    case DType::kFloat32: return LoopsFor<kWhat, float, double>();
+    case DType::kFloat64: return LoopsFor<kWhat, double, double>();
+    case DType::kInt32: return LoopsFor<kWhat, int32_t, double>();
+    case DType::kInt64: return LoopsFor<kWhat, int64_t, double>();
+    case DType::kUint32: return LoopsFor<kWhat, uint32_t, double>();
+    case DType::kUint64: return LoopsFor<kWhat, uint64_t, double>();
     default: return nullptr;
   }
 }
 
 // Integers wrap; those of which the sign has no part in the result are unsigned.
 template <Accumulation kWhat>
-ReduceFunction FindWrapping(DType dtype, bool is_signed) {
+const Loops* FindWrapping(DType dtype, bool is_signed) {
   switch (dtype) {
-    case DType::kFloat32: return ReduceWith<kWhat, float, double>;
-    case DType::kFloat64: return ReduceWith<kWhat, double, double>;
+    case DType::kFloat32: return LoopsFor<kWhat, float, double>();
+    case DType::kFloat64: return LoopsFor<kWhat, double, double>();
     case DType::kInt32:
-      if (is_signed) return ReduceWith<kWhat, int32_t, uint64_t>;
+      if (is_signed) return LoopsFor<kWhat, int32_t, uint64_t>();
       [[fallthrough]];
-    case DType::kUint32: return ReduceWith<kWhat, uint32_t, uint64_t>;
+    case DType::kUint32: return LoopsFor<kWhat, uint32_t, uint64_t>();
     case DType::kInt64:
-      if (is_signed) return ReduceWith<kWhat, int64_t, uint64_t>;
+      if (is_signed) return LoopsFor<kWhat, int64_t, uint64_t>();
       [[fallthrough]];
-    case DType::kUint64: return ReduceWith<kWhat, uint64_t, uint64_t>;
+    case DType::kUint64: return LoopsFor<kWhat, uint64_t, uint64_t>();
     default: return nullptr;
   }
 }
 
 template <Accumulation kWhat>
-ReduceFunction FindExtreme(DType dtype) {
-  ReduceFunction found = nullptr;
+const Loops* FindExtreme(DType dtype) {
+  const Loops* found = nullptr;
   DispatchNumeric(dtype == DType::kBool ? DType::kUint8 : dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    found = ReduceWith<kWhat, T, T>;
+    found = LoopsFor<kWhat, T, T>();
   });
   return found;
 }
 
-ReduceFunction FindReduce(ReduceOp op, DType dtype) {
+const Loops* FindLoops(ReduceOp op, DType dtype) {
   switch (AccumulationOf(op)) {
     case Accumulation::kSum:
       if (op == ReduceOp::kLogSum) return FindInDouble<Accumulation::kSum>(dtype);
@@ -380,14 +439,14 @@ Result<ReducePlan> PlanReduce(std::span<const int64_t> dims, std::span<const uin
   return plan;
 }
 
-bool SupportsReduce(ReduceOp op, DType dtype) { return FindReduce(op, dtype) != nullptr; }
+bool SupportsReduce(ReduceOp op, DType dtype) { return FindLoops(op, dtype) != nullptr; }
 
 bool Reduce(ReduceOp op, DType dtype, const ReducePlan& plan, const void* source, void* target, ThreadPool& pool) {
-  const ReduceFunction function = FindReduce(op, dtype);
-  if (function == nullptr) return false;
+  const Loops* const loops = FindLoops(op, dtype);
+  if (loops == nullptr) return false;
   if (dtype == DType::kBool && plan.reduced.count == 0)
     return Fill(op == ReduceOp::kMin ? "\1" : "\0", target, plan.kept.count, 1, pool), true;
-  function(op, plan, source, target, pool);
+  ReduceWith(*loops, op, plan, source, target, pool);
   return true;
 }
 

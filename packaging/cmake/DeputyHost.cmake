@@ -20,6 +20,13 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/archive)
 set(DEPUTY_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
                     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized> $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>
                     $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
+# Not with tests, of which each program would optimize the whole host when it is linked.
+if(DEPUTY_LINK_TIME_OPTIMIZATION)
+  if(DEPUTY_BUILD_TESTS)
+    message(FATAL_ERROR "DEPUTY_LINK_TIME_OPTIMIZATION needs DEPUTY_BUILD_TESTS=OFF")
+  endif()
+  set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
+endif()
 if(DEPUTY_SANITIZE)
   # Null pointers and foreign objects fault by themselves or under AddressSanitizer; these checks take long to compile.
   set(DEPUTY_SANITIZER_OPTIONS -fsanitize=${DEPUTY_SANITIZE} -fno-sanitize=null,object-size,vptr
@@ -53,8 +60,9 @@ function(deputy_host_library name)
                           ${PROJECT_SOURCE_DIR}/sdk/include)
   # Here the functions of the C++ API have their bodies; in programs they are those of the C API.
   target_compile_definitions(deputy_${name} PUBLIC DEPUTY_BUILDS_LIBRARY)
-  # Functions that a program does not need stay out of it (--gc-sections).
-  target_compile_options(deputy_${name} PRIVATE ${DEPUTY_WARNINGS} -ffunction-sections)
+  # Functions that a program does not need stay out of it (--gc-sections). Nothing asks for types at run time; the names of
+  # those of all kernels would be a hundredth of the library.
+  target_compile_options(deputy_${name} PRIVATE ${DEPUTY_WARNINGS} -ffunction-sections -fno-rtti)
   list(TRANSFORM ARG_DEPENDS PREPEND deputy_)
   target_link_libraries(deputy_${name} PUBLIC ${ARG_DEPENDS} ${ARG_LINK_PUBLIC} PRIVATE ${ARG_LINK})
 endfunction()

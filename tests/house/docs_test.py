@@ -139,8 +139,8 @@ def follows_in(wanted, lines):
 
 @functools.cache
 def folder_with(package):
-    """The folder of the first Python that has the package, or None."""
-    find = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({package!r}) is None)"
+    """The folder of the first Python that has the package, and NumPy, which its programs need; or None."""
+    find = f"from importlib.util import find_spec; import sys; sys.exit(None in map(find_spec, ({package!r}, 'numpy')))"
     for folder in WITH_ENGINES:
         python = folder / "python3"
         if python.exists() and subprocess.run([python, "-c", find], check=False).returncode == 0:

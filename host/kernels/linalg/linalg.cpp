@@ -1,26 +1,74 @@
-// Selects the module, and calls its functions.
+// Opens and selects the module, and calls its functions.
 #include "kernels/linalg/linalg.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
+#include <dlfcn.h>
 
 #include <atomic>
+#include <filesystem>
 
 #include "base/cancellation.hpp"
+#include "base/judged_file.hpp"
+#include "base/log.hpp"
 #include "kernels/linalg/module.hpp"
 
 namespace deputy::host::linalg {
 namespace {
 
-Level BestLevel() {
-  if (Available(Level::kV4)) return Level::kV4;
-  return Available(Level::kV3) ? Level::kV3 : Level::kBaseline;
+// The modules of other levels are libraries: a machine needs one of them. They are in the private folder of the
+// installation, "deputy" beside libdeputy; programs that the host is linked to statically are in a folder beside lib/.
+std::filesystem::path FileOf(Level level) {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&FileOf), &info) == 0 || info.dli_fname == nullptr) return {};
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::canonical(info.dli_fname, error).parent_path();
+  const std::string name = std::string("libdeputy_linalg_") + NameOf(level) + ".so";
+  const std::filesystem::path file = folder / "deputy" / name;
+  return std::filesystem::exists(file, error) ? file : folder.parent_path() / "lib" / "deputy" / name;
 }
 
-std::atomic<Level>& Active() {
-  static std::atomic<Level> level{BestLevel()};
-  return level;
+const Module* Open(Level level) {
+  const std::filesystem::path file = FileOf(level);
+  Status status = CheckInstalledFile(file);
+  if (status.ok()) {
+    void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    using Entry = const Module* (*)(size_t);
+    const auto entry = library == nullptr ? nullptr : reinterpret_cast<Entry>(dlsym(library, "deputy_linalg_module"));
+    if (library == nullptr) {
+      status = Error(StatusCode::kUnavailable, "cannot be opened: {}", dlerror()).At(file.string());
+    } else if (const Module* const module = entry == nullptr ? nullptr : entry(sizeof(Module)); module != nullptr) {
+      return module;
+    } else {
+      status = Error(StatusCode::kIncompatible, "belongs to another build of Deputy").At(file.string());
+    }
+  }
+  Log(LogLevel::kWarning, "the CPU's instructions of level {} are not used: {}", NameOf(level), status.ToString());
+  return nullptr;
+}
+
+bool HasInstructions(Level level);
+
+// Null: the machine has not its instructions, or the installation not its library.
+const Module* ModuleOf(Level level) {
+  if (level == Level::kBaseline) return &kModuleBaseline;
+  if (!HasInstructions(level)) return nullptr;
+  static const Module* const v3 = Open(Level::kV3);
+  if (level == Level::kV3) return v3;
+  static const Module* const v4 = Open(Level::kV4);
+  return v4;
+}
+
+const Module* BestModule() {
+  for (const Level level : {Level::kV4, Level::kV3})
+    if (const Module* const module = ModuleOf(level); module != nullptr) return module;
+  return &kModuleBaseline;
+}
+
+std::atomic<const Module*>& Active() {
+  static std::atomic<const Module*> module{BestModule()};
+  return module;
 }
 
 #if defined(__x86_64__)
@@ -47,13 +95,15 @@ void GemmInScope(void (*gemm)(const GemmArgs<T>&, void*), const GemmArgs<T>& arg
 
 }  // namespace
 
-bool Available(Level level) {
+namespace {
+
+bool HasInstructions(Level level) {
   switch (level) {
     case Level::kBaseline: return true;
 #if defined(__x86_64__)
     case Level::kV3: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && HasF16c();
     case Level::kV4:
-      return Available(Level::kV3) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      return HasInstructions(Level::kV3) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
              __builtin_cpu_supports("avx512vl");
 #else
@@ -64,23 +114,18 @@ bool Available(Level level) {
   return false;
 }
 
-Level ActiveLevel() { return Active().load(std::memory_order_relaxed); }
+}  // namespace
+
+bool Available(Level level) { return ModuleOf(level) != nullptr; }
+
+const Module& ActiveModule() { return *Active().load(std::memory_order_relaxed); }
+Level ActiveLevel() { return ActiveModule().level; }
 
 bool Select(Level level) {
-  if (!Available(level)) return false;
-  Active().store(level, std::memory_order_relaxed);
+  const Module* const module = ModuleOf(level);
+  if (module == nullptr) return false;
+  Active().store(module, std::memory_order_relaxed);
   return true;
-}
-
-const Module& ActiveModule() {
-#if defined(__x86_64__)
-  switch (ActiveLevel()) {
-    case Level::kV4: return kModuleV4;
-    case Level::kV3: return kModuleV3;
-    case Level::kBaseline: break;
-  }
-#endif
-  return kModuleBaseline;
 }
 
 size_t GemmWorkspace(const GemmArgs<float>& args) { return ActiveModule().f32.gemm_workspace(args); }

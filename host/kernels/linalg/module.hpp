@@ -1,6 +1,7 @@
 // The functions that each instruction set provides. The modules are translation units with their own compile flags;
 // they are connected to the rest of the program only by these tables, because the linker could choose the wrong version
-// of an inline function that they shared.
+// of an inline function that they shared. That of the architecture's baseline is in the host, the others are libraries
+// (library/), of which a machine opens one.
 #pragma once
 
 #include <stddef.h>
@@ -72,6 +73,7 @@ struct HalfFunctions {
 };
 
 struct Module {
+  Level level;
   ModuleFunctions<float> f32;
   ModuleFunctions<double> f64;
   IntegerFunctions<Int16Pair> pairs;

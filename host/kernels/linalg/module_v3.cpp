@@ -5,5 +5,6 @@
 #endif
 #define Eigen Eigen_v3
 #define DEPUTY_LINALG_MODULE kModuleV3
+#define DEPUTY_LINALG_LEVEL Level::kV3
 #include "kernels/linalg/module.inc"
 #endif

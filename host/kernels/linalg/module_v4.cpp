@@ -6,5 +6,6 @@
 #endif
 #define Eigen Eigen_v4
 #define DEPUTY_LINALG_MODULE kModuleV4
+#define DEPUTY_LINALG_LEVEL Level::kV4
 #include "kernels/linalg/module.inc"
 #endif

@@ -260,6 +260,14 @@ TEST_P(LinalgTest, SumOfTapsAgreesWithTheDefinition) {
 
 TEST(LinalgLevel, BaselineIsAlwaysThere) { EXPECT_TRUE(Available(Level::kBaseline)); }
 
+#if defined(__x86_64__)
+TEST(LinalgLevel, TheLibrariesOfTheCpusLevelsAreOpened) {
+  EXPECT_EQ(Available(Level::kV3), __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+  EXPECT_EQ(Available(Level::kV4), Available(Level::kV3) && __builtin_cpu_supports("avx512bw") &&
+                                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"));
+}
+#endif
+
 TEST(LinalgLevel, TheBestAvailableLevelIsChosen) { EXPECT_EQ(ActiveLevel(), AvailableLevels().back()); }
 
 TEST_P(LinalgTest, ALongProductEndsBetweenTwoOfItsBlocks) {
