@@ -9,7 +9,7 @@ step "1/4 packages"
 packaging/install-deps.sh build
 
 step "2/4 configure"
-cmake --preset release -DDEPUTY_BUILD_TESTS=OFF -DDEPUTY_BUILD_CONFORMANCE=OFF -DDEPUTY_LINK_TIME_OPTIMIZATION=ON
+cmake --preset release -DDEPUTY_BUILD_TESTS=OFF -DDEPUTY_BUILD_CONFORMANCE=OFF
 
 step "3/4 build and install"
 cmake --build --preset release --parallel "$jobs"
