@@ -1,10 +1,8 @@
 #include "capi/options.hpp"
 
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "base/status.hpp"
@@ -12,14 +10,9 @@
 
 namespace deputy::host::capi {
 
-struct OptionValue::Node {
-  YAML::Node yaml;
-};
+using Kind = JsonValue::Kind;
 
 namespace {
-
-// JSON's texts have quotes, its numbers and words have none.
-bool IsQuoted(const YAML::Node& node) { return node.Tag() == "!"; }
 
 Status Wrong(const OptionValue& value, const char* wanted) {
   return Error(StatusCode::kInvalidArgument, "{}: {} is expected", value.path(), wanted).At("options");
@@ -28,39 +21,28 @@ Status Wrong(const OptionValue& value, const char* wanted) {
 }  // namespace
 
 Result<OptionValue> ParseOptions(const char* options) {
-  // JSON is YAML; tabs between tokens are the exception.
-  std::string text(options);
-  std::replace(text.begin(), text.end(), '\t', ' ');
-  try {
-    return OptionValue(std::make_shared<const OptionValue::Node>(OptionValue::Node{YAML::Load(text)}), "");
-  } catch (const YAML::Exception& exception) {
-    return Error(StatusCode::kInvalidArgument, "is not valid JSON: line {}, column {}: {}", exception.mark.line + 1,
-                 exception.mark.column + 1, exception.msg)
-        .At("options");
-  }
+  DEPUTY_ASSIGN_OR_RETURN(JsonValue parsed, ParseJson(options));
+  return OptionValue(std::make_shared<const JsonValue>(std::move(parsed)), "");
 }
 
-bool OptionValue::is_null() const { return node_->yaml.IsNull(); }
-
 Status OptionValue::AsText(std::string& text) const {
-  if (!node_->yaml.IsScalar() || !IsQuoted(node_->yaml)) return Wrong(*this, "a text in quotes");
-  text = node_->yaml.Scalar();
+  if (json_->kind != Kind::kText) return Wrong(*this, "a text in quotes");
+  text = json_->text;
   return {};
 }
 
 Status OptionValue::AsBool(bool& value) const {
-  const bool plain = node_->yaml.IsScalar() && !IsQuoted(node_->yaml);
-  if (!plain || (node_->yaml.Scalar() != "true" && node_->yaml.Scalar() != "false"))
-    return Wrong(*this, "true or false");
-  value = node_->yaml.Scalar() == "true";
+  if (json_->kind != Kind::kBool) return Wrong(*this, "true or false");
+  value = json_->text == "true";
   return {};
 }
 
 Status OptionValue::AsInteger(int64_t least, int64_t most, int64_t& value) const {
+  const std::string& text = json_->text;
   int64_t read = 0;
-  const std::string text = node_->yaml.IsScalar() && !IsQuoted(node_->yaml) ? node_->yaml.Scalar() : "";
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), read);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return Wrong(*this, "an integer");
+  if (json_->kind != Kind::kNumber || error != std::errc() || end != text.data() + text.size())
+    return Wrong(*this, "an integer");
   if (read < least || read > most)
     return Error(StatusCode::kInvalidArgument, "{}: {} is not from {} to {}", path_, read, least, most).At("options");
   value = read;
@@ -68,35 +50,41 @@ Status OptionValue::AsInteger(int64_t least, int64_t most, int64_t& value) const
 }
 
 Status OptionValue::AsNumber(double& value) const {
-  const std::string text = node_->yaml.IsScalar() && !IsQuoted(node_->yaml) ? node_->yaml.Scalar() : "";
+  using Limits = std::numeric_limits<double>;
+  const std::string& text = json_->text;
   double read = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), read);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || !std::isfinite(read))
+  if (json_->kind != Kind::kNumber) return Wrong(*this, "a number");
+  if (text == "NaN")
+    read = Limits::quiet_NaN();
+  else if (text.ends_with("Infinity"))
+    read = text[0] == '-' ? -Limits::infinity() : Limits::infinity();
+  else if (error != std::errc() || end != text.data() + text.size())
     return Wrong(*this, "a number");
   value = read;
   return {};
 }
 
 Result<std::vector<OptionValue>> OptionValue::AsList() const {
-  if (!node_->yaml.IsSequence()) return Wrong(*this, "a list");
+  if (json_->kind != Kind::kList) return Wrong(*this, "a list");
   std::vector<OptionValue> items;
-  for (const YAML::Node& item : node_->yaml)
-    items.emplace_back(std::make_shared<const Node>(Node{item}), path_ + "[" + std::to_string(items.size()) + "]");
+  for (const JsonValue& item : json_->items)
+    items.emplace_back(std::shared_ptr<const JsonValue>(json_, &item),
+                       path_ + "[" + std::to_string(items.size()) + "]");
   return items;
 }
 
 Result<std::vector<std::pair<std::string, OptionValue>>> OptionValue::AsMap() const {
-  if (!node_->yaml.IsMap())
+  if (json_->kind != Kind::kMap)
     return Error(StatusCode::kInvalidArgument, "{}a map in braces is expected", path_.empty() ? "" : path_ + ": ")
         .At("options");
   std::vector<std::pair<std::string, OptionValue>> items;
-  for (const auto& entry : node_->yaml) {
-    const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "";
+  for (size_t i = 0; i < json_->items.size(); ++i) {
+    const std::string& name = json_->names[i];
     if (std::any_of(items.begin(), items.end(), [&name](const auto& known) { return known.first == name; }))
       return Error(StatusCode::kInvalidArgument, "'{}' is given twice", deputy::Printable(name)).At("options");
-    items.emplace_back(name,
-                       OptionValue(std::make_shared<const Node>(Node{entry.second}),
-                                   path_.empty() ? deputy::Printable(name) : path_ + "." + deputy::Printable(name)));
+    items.emplace_back(name, OptionValue(std::shared_ptr<const JsonValue>(json_, &json_->items[i]),
+                                         (path_.empty() ? "" : path_ + ".") + deputy::Printable(name)));
   }
   return items;
 }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "capi/json.hpp"
 #include "deputy/fields/fields.hpp"
 #include "deputy/status.hpp"
 
@@ -21,11 +22,11 @@ namespace deputy::host::capi {
 // A value in options: what was parsed, and its path for messages ("input_shapes.x[2]").
 class OptionValue {
  public:
-  struct Node;
-  OptionValue(std::shared_ptr<const Node> node, std::string path) : node_(std::move(node)), path_(std::move(path)) {}
+  OptionValue(std::shared_ptr<const JsonValue> json, std::string path)
+      : json_(std::move(json)), path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
-  bool is_null() const;
+  bool is_null() const { return json_->kind == JsonValue::Kind::kNull; }
   Status AsText(std::string& text) const;
   Status AsBool(bool& value) const;
   Status AsInteger(int64_t least, int64_t most, int64_t& value) const;
@@ -35,7 +36,7 @@ class OptionValue {
   Result<std::vector<std::pair<std::string, OptionValue>>> AsMap() const;
 
  private:
-  std::shared_ptr<const Node> node_;
+  std::shared_ptr<const JsonValue> json_;  // a part of the whole, which it keeps
   std::string path_;
 };
 

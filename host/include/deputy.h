@@ -15,9 +15,10 @@
  *     needs: a session its model, a model the delegates of its context.
  *  3. Texts are UTF-8 and end with a zero byte. Those that are given are copied, those that are returned belong to the
  *     handle that they come from.
- *  4. `options` is a JSON object whose keys the function's comment lists; NULL: all defaults. An unknown key, a key
- * that is given twice and a value of another type are errors, kDeputyInvalidArgument, that name it. What a function
- *     reports is a tree of fields, which can be read field by field or as JSON.
+ *  4. `options` is a JSON object whose keys the function's comment lists; NULL: all defaults. Numbers may also be NaN,
+ *     Infinity and -Infinity. An unknown key, a key that is given twice and a value of another type are errors,
+ *     kDeputyInvalidArgument, that name it. What a function reports is a tree of fields, which can be read field by
+ *     field or as JSON.
  *  5. The API only grows: functions and enumerators are added, and fields at the end of structs that begin with
  *     `struct_size`, which the caller sets to the size that its header knows. Structs without one are frozen. Programs
  *     accept enumerators and fields of reports that they do not know.

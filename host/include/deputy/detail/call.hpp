@@ -1,6 +1,7 @@
 // What the C++ API needs of the C API everywhere: errors as Status, texts, options as JSON.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -93,6 +94,10 @@ class OptionsWriter {
   }
   void Write(bool value) { json_ += value ? "true" : "false"; }
   void Write(double value) {
+    if (std::isnan(value) || std::isinf(value)) {
+      json_ += std::isnan(value) ? "NaN" : value < 0 ? "-Infinity" : "Infinity";
+      return;
+    }
     char text[32];
     const auto [end, error] = std::to_chars(text, text + sizeof text, value);
     json_.append(text, error == std::errc() ? end : text);
@@ -104,7 +109,8 @@ class OptionsWriter {
   }
   template <class R, class P>
   void Write(const std::chrono::duration<R, P>& duration) {
-    json_ += std::to_string(duration.count());
+    constexpr int64_t kMost = int64_t{1} << 32;  // more is as much
+    json_ += std::to_string(std::clamp<int64_t>(duration.count(), 0, kMost));
   }
   template <class T>
   void Write(const std::vector<T>& list) {

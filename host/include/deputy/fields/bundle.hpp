@@ -23,7 +23,6 @@ void Describe(V& v, BundleFile& b) {
   v("bytes", b.bytes);
   v("sha256", b.sha256);
   v("text", b.text);
-  v("text", b.text);
 }
 
 template <class V>

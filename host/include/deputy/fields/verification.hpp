@@ -14,6 +14,7 @@ namespace deputy::fields {
 template <>
 struct Names<VerificationResult> {
   static constexpr std::array<std::string_view, 4> kTexts = {"right", "rounding", "wrong", "not_verified"};
+  static constexpr VerificationResult kOther = VerificationResult::kNotVerified;  // a verdict of a later library
 };
 
 }  // namespace deputy::fields
