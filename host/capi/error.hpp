@@ -20,10 +20,6 @@ namespace deputy::host::capi {
 DeputyError* ErrorOf(Status status);
 DeputyError* OutOfMemory();
 
-inline DeputyError* MissingArgument(const char* what) {
-  return ErrorOf(Status(StatusCode::kInvalidArgument, std::string(what) + " is null"));
-}
-
 // The result of `function`, a Status; exceptions, of which there are those for lack of memory, as errors.
 template <class F>
 DeputyError* Guard(const F& function) noexcept {
@@ -34,6 +30,10 @@ DeputyError* Guard(const F& function) noexcept {
   } catch (const std::exception& exception) {
     return ErrorOf(Status(StatusCode::kInternal, exception.what()));
   }
+}
+
+inline DeputyError* MissingArgument(const char* what) {
+  return Guard([what] { return Status(StatusCode::kInvalidArgument, std::string(what) + " is null"); });
 }
 
 inline std::string TextOf(const char* text) { return text == nullptr ? std::string() : std::string(text); }

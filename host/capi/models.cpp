@@ -73,7 +73,7 @@ DeputyError* DeputyModelFromFile(const char* path, const DeputyContext* context,
 DeputyError* DeputyModelFromMemory(const void* data, size_t size, DeputyFormat format, const DeputyContext* context,
                                    const char* options, DeputyModel** model) {
   if (format < kDeputyAuto || format > kDeputyTflite)
-    return ErrorOf(Status(StatusCode::kInvalidArgument, "there is no format " + std::to_string(format)));
+    return Guard([&] { return deputy::host::Error(StatusCode::kInvalidArgument, "there is no format {}", format); });
   return MakeModel(context, options, model, [&](deputy::Model& made, const deputy::BuildOptions& given) {
     return made.Build(data, size, static_cast<deputy::ModelType>(format), context->context, given);
   });
@@ -113,10 +113,13 @@ DeputyError* DeputyModelPlacement(const DeputyModel* model, const DeputyShape* s
                                   DeputyReport** report) {
   if (model == nullptr) return MissingArgument("model");
   if (shapes == nullptr && graph == 0) return Report(report, [&] { return model->model.Placement(); });
-  std::vector<Shape> given;
-  for (size_t i = 0; shapes != nullptr && i < count; ++i) given.push_back(ShapeOf(shapes[i].extents, shapes[i].rank));
-  if (graph != 0) return Report(report, [&] { return model->model.PlacementWithGraph(given); });
-  return Report(report, [&] { return model->model.Placement(given); });
+  const auto given = [&] {
+    std::vector<Shape> made;
+    for (size_t i = 0; shapes != nullptr && i < count; ++i) made.push_back(ShapeOf(shapes[i].extents, shapes[i].rank));
+    return made;
+  };
+  if (graph != 0) return Report(report, [&] { return model->model.PlacementWithGraph(given()); });
+  return Report(report, [&] { return model->model.Placement(given()); });
 }
 
 DeputyError* DeputyModelVerify(const DeputyModel* model, const DeputyTensor* inputs, size_t count, const char* options,

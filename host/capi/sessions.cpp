@@ -4,10 +4,13 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/process_fork.hpp"
 #include "base/status.hpp"
 #include "capi/error.hpp"
 #include "capi/field_writer.hpp"
@@ -37,7 +40,8 @@ Status CheckCounts(const DeputySession& session, const void* inputs, size_t inpu
 
 // Gives a result to the caller: its own memory stays as it is, other memory is handed over.
 void Give(Tensor& result, DeputyTensor& given) {
-  if (!result.empty() && result.data() == given.data) return;
+  const bool is_lent = result.owner() == nullptr;  // by the caller: the library's has an owner
+  if (!result.empty() && (is_lent || result.data() == given.data)) return;
   DeputyTensor made = Owned(result);
   DeputyMemoryRelease(given.memory);
   given = made;
@@ -76,20 +80,29 @@ struct ReturnRecord {
 };
 using HeldRecord = std::unique_ptr<RequestRecord, ReturnRecord>;
 
+// The outputs of a request as those of C.
+Status GiveResults(PredictResult& result, RequestRecord& record) {
+  try {
+    record.results.reserve(result.outputs.size());
+    record.results = record.given;
+    for (const DeputyTensor& tensor : record.results) DeputyMemoryRetain(tensor.memory);
+    record.results.resize(result.outputs.size());
+    for (size_t i = 0; i < result.outputs.size(); ++i) Give(result.outputs[i], record.results[i]);
+    return {};
+  } catch (const std::bad_alloc&) {
+    return Status(StatusCode::kResourceExhausted, "out of memory");
+  }
+}
+
 void End(HeldRecord record, PredictResult&& result) {
+  if (result.status.ok()) result.status = GiveResults(result, *record);
   const std::unique_ptr<DeputyError, decltype(&DeputyErrorFree)> error(ErrorOf(std::move(result.status)),
                                                                        &DeputyErrorFree);
-  if (error == nullptr) {
-    record->results = record->given;
-    for (const DeputyTensor& tensor : record->results) DeputyMemoryRetain(tensor.memory);
-    record->results.resize(result.outputs.size());
-    for (size_t i = 0; i < result.outputs.size(); ++i) Give(result.outputs[i], record->results[i]);
-  }
   const DeputyRequestResult given{sizeof(DeputyRequestResult),
                                   result.request,
                                   error.get(),
                                   error == nullptr ? record->results.data() : nullptr,
-                                  record->results.size(),
+                                  error == nullptr ? record->results.size() : 0,
                                   result.submitted_ns,
                                   result.begun_ns,
                                   result.ended_ns};
@@ -107,7 +120,15 @@ using deputy::Status;
 using deputy::StatusCode;
 using namespace deputy::host::capi;
 
-void DeputySessionFree(DeputySession* session) { delete session; }
+void DeputySessionFree(DeputySession* session) {
+  if (session == nullptr) return;
+  // A thread in a run needs more than the session of the runtime, which waits for it by itself.
+  while (session->is_busy.load(std::memory_order_acquire) && !deputy::host::IsForkedChild()) {
+    session->session.Cancel();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  delete session;
+}
 
 DeputyError* DeputySessionRun(DeputySession* session, const DeputyTensor* inputs, size_t input_count,
                               DeputyTensor* outputs, size_t output_count) {
@@ -143,7 +164,15 @@ DeputyError* DeputySessionRunValues(DeputySession* session, const DeputyValue* i
       values.push_back(std::move(value).value());
     }
     DEPUTY_RETURN_IF_ERROR(session->session.PredictValues(values, &results));
-    for (size_t i = 0; i < output_count; ++i) outputs[i] = Owned(results[i]);
+    std::vector<DeputyValue> made;
+    made.reserve(output_count);
+    try {
+      for (const deputy::ModelValue& result : results) made.push_back(Owned(result));
+    } catch (const std::bad_alloc&) {
+      for (DeputyValue& value : made) DeputyValueRelease(&value);
+      throw;
+    }
+    std::copy(made.begin(), made.end(), outputs);
     return {};
   });
 }

@@ -38,11 +38,11 @@ DeputyValue Owned(const ModelValue& value) {
   auto memory = std::make_unique<DeputyMemory>();
   made.is_sequence = value.is_sequence() ? 1 : 0;
   made.dtype = static_cast<DeputyDType>(value.dtype());
-  if (value.is_sequence())
-    memory->tensors = value.elements();
-  else
-    memory->tensors = {value.tensor()};
-  for (const Tensor& tensor : memory->tensors) memory->elements.push_back(View(tensor));
+  // An element that comes back has an owner, too: that of the whole value.
+  const auto tensors = std::make_shared<const std::vector<Tensor>>(
+      value.is_sequence() ? value.elements() : std::vector<Tensor>{value.tensor()});
+  for (const Tensor& tensor : *tensors) memory->elements.push_back(View(tensor));
+  memory->keep = tensors;
   made.tensors = memory->elements.data();
   made.count = memory->elements.size();
   made.memory = memory.release();
@@ -109,12 +109,29 @@ void DeputyMemoryRelease(DeputyMemory* memory) {
   if (memory != nullptr && memory->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete memory;
 }
 
+namespace {
+
+struct Keeper {
+  void* keep = nullptr;
+  void (*release)(void* keep) = nullptr;
+  Keeper() = default;
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+  ~Keeper() {
+    if (release != nullptr) release(keep);
+  }
+};
+
+}  // namespace
+
 DeputyMemory* DeputyMemoryWrap(void* keep, void (*release)(void* keep)) {
   try {
     auto memory = std::make_unique<DeputyMemory>();
-    memory->keep = std::shared_ptr<const void>(keep, [release](void* kept) {
-      if (release != nullptr) release(kept);
-    });
+    // Never null, since a tensor without an owner is lent.
+    auto keeper = std::make_shared<Keeper>();
+    keeper->keep = keep;
+    keeper->release = release;
+    memory->keep = std::move(keeper);
     return memory.release();
   } catch (const std::bad_alloc&) {
     return nullptr;

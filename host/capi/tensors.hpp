@@ -16,7 +16,6 @@ struct DeputyMemory {
   std::shared_ptr<const void> keep;
   deputy::Shape shape;
   std::vector<DeputyTensor> elements;  // of a value
-  std::vector<deputy::Tensor> tensors;
 };
 
 namespace deputy::host::capi {

@@ -299,6 +299,15 @@ def adding_up():
         [onnx.value_info("x", shape), onnx.value_info("last", shape)], [onnx.value_info("next", shape)])  # fmt: skip
 
 
+def expanded():
+    """y = x + a row, which a plan holds as often as x has rows."""
+    return onnx.model(
+        [onnx.node("Shape", ["x"], ["extents"], "shape"), onnx.node("Expand", ["row", "extents"], ["rows"], "expand"),
+         onnx.node("Add", ["x", "rows"], ["y"], "add")],
+        [onnx.value_info("x", ["n", 4])], [onnx.value_info("y", ["n", 4])],
+        initializers=[onnx.tensor([1, 2, 3, 4], [1, 4], "row")])  # fmt: skip
+
+
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
@@ -307,7 +316,7 @@ def main():
                        "unprintable_outputs": unprintable_outputs, "relu": relu,
                        "branches": branches, "blocks_of_two": blocks_of_two, "long_pool": long_pool, "pyramid": pyramid,
                        "unsteady_norm": unsteady_norm, "counting": counting, "wide": wide, "open_rows": open_rows,
-                       "expanding": expanding, "filters": filters, "two_branches": two_branches,
+                       "expanded": expanded, "expanding": expanding, "filters": filters, "two_branches": two_branches,
                        "two_stages": two_stages, "around_the_cpu": around_the_cpu,
                        "adding_up": adding_up, "faint": faint, "nested": lambda: nested(32),
                        "chain": lambda: chain(20000)}.items():

@@ -1,6 +1,7 @@
 // Tensors of the C++ API as those of the C API, and back.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,16 +16,17 @@
 
 namespace deputy::detail {
 
-// The deleter tells memory of the library from that of others.
+// The deleter tells memory of the library from that of others, also behind a pointer to a part of it.
 struct ReleaseMemory {
-  void operator()(DeputyMemory* memory) const { DeputyMemoryRelease(memory); }
+  DeputyMemory* memory;
+  void operator()(const void*) const { DeputyMemoryRelease(memory); }
 };
 
-// Takes over what the tensor owns. Constants of reports have no owner: the model keeps their bytes.
+// Takes over what the tensor owns.
 inline Tensor Adopt(const DeputyTensor& tensor) {
   if (tensor.data == nullptr) return {};
   std::shared_ptr<const void> keep;
-  if (tensor.memory != nullptr) keep = std::shared_ptr<DeputyMemory>(tensor.memory, ReleaseMemory{});
+  if (tensor.memory != nullptr) keep = std::shared_ptr<const void>(tensor.memory, ReleaseMemory{tensor.memory});
   Result<Tensor> made = Tensor::Wrap(static_cast<DType>(tensor.dtype),
                                      tensor.rank == 0 ? Shape() : Shape(tensor.shape, tensor.shape + tensor.rank),
                                      tensor.data, static_cast<size_t>(tensor.byte_size), std::move(keep));
@@ -34,8 +36,8 @@ inline Tensor Adopt(const DeputyTensor& tensor) {
 
 // The memory of the library that the tensor owns; null for all others.
 inline DeputyMemory* MemoryOf(const Tensor& tensor) {
-  if (std::get_deleter<ReleaseMemory>(tensor.owner()) == nullptr) return nullptr;
-  return static_cast<DeputyMemory*>(const_cast<void*>(tensor.owner().get()));
+  const ReleaseMemory* const release = std::get_deleter<ReleaseMemory>(tensor.owner());
+  return release == nullptr ? nullptr : release->memory;
 }
 
 inline DeputyTensor ViewOf(const Tensor& tensor, DeputyMemory* memory) {
@@ -56,7 +58,7 @@ inline void ViewInputs(const std::vector<Tensor>& tensors, std::vector<DeputyTen
 }
 
 // Outputs of a call, of which the library replaces those that do not fit and have an owner. Used again, it allocates
-// only for owners that are not the library.
+// nothing.
 class OutputViews {
  public:
   OutputViews() = default;
@@ -64,24 +66,22 @@ class OutputViews {
   OutputViews& operator=(const OutputViews&) = delete;
   ~OutputViews() {
     Release();
-    for (const Owner& owner : owners_) DeputyMemoryRelease(owner.memory);
+    DeputyMemoryRelease(others_);
   }
 
-  // For a request: the library has references of its own to what it keeps.
-  void View(const std::vector<Tensor>& tensors) {
+  // The first `count`, for a request: the library has references of its own to what it keeps.
+  void View(const std::vector<Tensor>& tensors, size_t count) {
     Release();
-    for (size_t i = tensors.size(); i < owners_.size(); ++i) DeputyMemoryRelease(owners_[i].memory);
-    owners_.resize(tensors.size());
-    views_.resize(tensors.size());
-    for (size_t i = 0; i < tensors.size(); ++i) {
+    views_.assign(count, {});
+    for (size_t i = 0; i < std::min(count, tensors.size()); ++i) {
       DeputyMemory* memory = MemoryOf(tensors[i]);
-      if (memory == nullptr && tensors[i].owner() != nullptr) memory = Wrapped(tensors[i], owners_[i]);
+      if (memory == nullptr && tensors[i].owner() != nullptr) memory = Others();
       views_[i] = ViewOf(tensors[i], memory);
     }
   }
   // For a run: the library releases the memory of a tensor that it replaces.
   void Take(const std::vector<Tensor>& tensors) {
-    View(tensors);
+    View(tensors, tensors.size());
     for (const DeputyTensor& view : views_) DeputyMemoryRetain(view.memory);
     is_held_ = true;
   }
@@ -100,29 +100,22 @@ class OutputViews {
   size_t size() const { return views_.size(); }
 
  private:
-  struct Owner {
-    const void* of = nullptr;
-    DeputyMemory* memory = nullptr;
-  };
   // What was not given back.
   void Release() {
     if (!std::exchange(is_held_, false)) return;
     for (DeputyTensor& view : views_) DeputyMemoryRelease(std::exchange(view.memory, nullptr));
   }
-  static DeputyMemory* Wrapped(const Tensor& tensor, Owner& owner) {
-    if (owner.memory == nullptr || owner.of != tensor.owner().get()) {
-      DeputyMemoryRelease(std::exchange(owner.memory, nullptr));
-      auto keep = std::make_unique<std::shared_ptr<const void>>(tensor.owner());
-      owner = {tensor.owner().get(), DeputyMemoryWrap(keep.get(), &Delete<std::shared_ptr<const void>>)};
-      if (owner.memory == nullptr) throw std::bad_alloc();
-      (void)keep.release();
-    }
-    return owner.memory;
+  // Stands for all owners that are not the library, and says that there is one: the tensors themselves keep their
+  // memory during the call.
+  DeputyMemory* Others() {
+    if (others_ == nullptr) others_ = DeputyMemoryWrap(nullptr, nullptr);
+    if (others_ == nullptr) throw std::bad_alloc();
+    return others_;
   }
 
   std::vector<DeputyTensor> views_;
   bool is_held_ = false;  // the views have references to their memory
-  std::vector<Owner> owners_;
+  DeputyMemory* others_ = nullptr;
 };
 
 }  // namespace deputy::detail

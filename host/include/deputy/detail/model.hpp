@@ -1,6 +1,8 @@
 // Model and Session for programs, on the C API.
 #pragma once
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -10,6 +12,7 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -106,6 +109,22 @@ class ValueViews {
 
  private:
   std::vector<std::vector<DeputyTensor>> tensors_;
+  std::vector<DeputyValue> values_;
+};
+
+// Results of a call; what is not taken is released.
+class MadeValues {
+ public:
+  explicit MadeValues(size_t count) : values_(count) {}
+  MadeValues(const MadeValues&) = delete;
+  MadeValues& operator=(const MadeValues&) = delete;
+  ~MadeValues() {
+    for (DeputyValue& value : values_) DeputyValueRelease(&value);
+  }
+  DeputyValue* data() { return values_.data(); }
+  size_t size() const { return values_.size(); }
+
+ private:
   std::vector<DeputyValue> values_;
 };
 
@@ -241,7 +260,18 @@ struct Session::State {
   explicit State(std::shared_ptr<Model::State> of) : model(std::move(of)) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
-  ~State() { DeputySessionFree(session); }
+  ~State() { End(); }
+
+  // Waits until no other thread is in a run and all callbacks have returned, which find the session as it was.
+  void End() {
+    // A child of a fork does not have the other threads.
+    while (is_busy.load(std::memory_order_acquire) && getpid() == process) {
+      DeputySessionCancel(session);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    DeputySessionFree(session);
+    session = nullptr;
+  }
 
   // A request, used again: the tensors come back with the result.
   struct Record {
@@ -304,6 +334,7 @@ struct Session::State {
   }
 
   DeputySession* session = nullptr;
+  const pid_t process = getpid();
   std::shared_ptr<Model::State> model;
   std::atomic<bool> is_busy{false};  // `views` is in use
   detail::RunViews views;            // of runs, used again
@@ -333,9 +364,17 @@ inline Status NoSession() {
 
 inline Session::Session() = default;
 inline Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
-inline Session::~Session() = default;
+inline Session::~Session() { End(); }
 inline Session::Session(Session&&) noexcept = default;
-inline Session& Session::operator=(Session&&) noexcept = default;
+inline Session& Session::operator=(Session&& other) noexcept {
+  if (this == &other) return *this;
+  End();
+  state_ = std::move(other.state_);
+  return *this;
+}
+inline void Session::End() {
+  if (state_ != nullptr) state_->End();
+}
 
 inline Status Session::Predict(const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs) {
   if (state_ == nullptr) return detail::NoSession();
@@ -349,10 +388,10 @@ inline Status Session::Predict(const std::vector<Tensor>& inputs, std::vector<Te
   outputs->resize(state_->model->outputs.size());
   views.outputs.Take(*outputs);
   ++state_->changes;
-  DeputyError* const error = DeputySessionRun(state_->session, views.inputs.data(), views.inputs.size(),
-                                              views.outputs.data(), views.outputs.size());
+  Status status = detail::StatusOf(DeputySessionRun(state_->session, views.inputs.data(), views.inputs.size(),
+                                                    views.outputs.data(), views.outputs.size()));
   views.outputs.GiveBack(*outputs);
-  return detail::StatusOf(error);
+  return status;
 }
 
 inline Status Session::PredictValues(const std::vector<ModelValue>& inputs, std::vector<ModelValue>* outputs) {
@@ -361,19 +400,13 @@ inline Status Session::PredictValues(const std::vector<ModelValue>& inputs, std:
   if (outputs == &inputs) return Status(StatusCode::kInvalidArgument, "inputs and outputs must not be the same vector");
   ++state_->changes;
   const detail::ValueViews views(inputs);
-  std::vector<DeputyValue> made(state_->model->outputs.size());
+  detail::MadeValues made(state_->model->outputs.size());
   DEPUTY_RETURN_IF_ERROR(
       detail::StatusOf(DeputySessionRunValues(state_->session, views.data(), views.size(), made.data(), made.size())));
   std::vector<ModelValue> values(made.size());
-  Status status;
   for (size_t i = 0; i < made.size(); ++i) {
-    Result<ModelValue> value = detail::Adopt(made[i]);
-    if (value.ok())
-      values[i] = std::move(value).value();
-    else
-      status = std::move(value).status();
+    DEPUTY_ASSIGN_OR_RETURN(values[i], detail::Adopt(std::exchange(made.data()[i], {})));
   }
-  DEPUTY_RETURN_IF_ERROR(std::move(status));
   *outputs = std::move(values);
   return {};
 }
@@ -403,7 +436,7 @@ inline Result<uint64_t> Session::PredictAsync(std::vector<Tensor>&& inputs, Pred
   if (done == nullptr) return Status(StatusCode::kInvalidArgument, "the callback is empty");
   State::HeldRecord record = state_->TakeRecord();
   detail::ViewInputs(inputs, record->views.inputs);
-  record->views.outputs.View(options.outputs);
+  record->views.outputs.View(options.outputs, state_->model->outputs.size());
   const DeputyRequest request{
       sizeof(DeputyRequest),        record->views.inputs.data(),
       record->views.inputs.size(),  options.outputs.empty() ? nullptr : record->views.outputs.data(),
@@ -446,6 +479,7 @@ inline void Session::CancelRequest(uint64_t request) {
 
 inline Status Session::Resize(const std::vector<Shape>& shapes) {
   if (state_ == nullptr) return detail::NoSession();
+  ++state_->changes;
   const std::vector<DeputyShape> given = detail::ShapesOf(shapes);
   return detail::StatusOf(DeputySessionResize(state_->session, given.data(), given.size()));
 }

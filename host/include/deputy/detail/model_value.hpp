@@ -35,8 +35,8 @@ inline const std::vector<Tensor>& ModelValue::elements() const {
 namespace deputy::detail {
 
 // Takes the value over.
-inline Result<ModelValue> Adopt(DeputyValue& value) {
-  const std::shared_ptr<DeputyMemory> memory(value.memory, ReleaseMemory{});
+inline Result<ModelValue> Adopt(const DeputyValue& value) {
+  const std::shared_ptr<DeputyMemory> memory(value.memory, &DeputyMemoryRelease);
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < value.count; ++i) {
     DeputyTensor tensor = value.tensors[i];
