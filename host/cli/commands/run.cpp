@@ -99,7 +99,7 @@ Status RunTimed(Session& session, const std::vector<Tensor>& inputs, uint32_t re
     timed.before = timed.after;
     const std::vector<uint64_t>& device_ns = session.statistics().device_ns;
     for (size_t d = 0; d < timed.before.delegates.size() && d < device_ns.size(); ++d)
-      timed.before.delegates[d].device.busy_ns -= device_ns[d];
+      timed.before.delegates[d].device.busy_ns -= std::min(timed.before.delegates[d].device.busy_ns, device_ns[d]);
   }
   return {};
 }
@@ -119,7 +119,7 @@ Shown TimeTable(const Timed& timed, const Terminal& terminal) {
     const uint64_t host_ns = TimeOf(timed.delegate_ns, delegate.name) / runs;
     std::string device_time;
     if (delegate.has_device && d < timed.before.delegates.size())
-      device_time = DurationText((delegate.device.busy_ns - timed.before.delegates[d].device.busy_ns) / runs);
+      device_time = DurationText(BusyBetween(timed.before.delegates[d], delegate) / runs);
     table.AddRow({delegate.name, CountText(TimeOf(timed.ran_nodes, delegate.name)), CountText(delegate.multiply_adds),
                   ShareText(delegate.multiply_adds, report.multiply_adds), DurationText(host_ns), device_time,
                   delegate.has_device ? ClockSentence(delegate.device) : ""});

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/report/json_report.hpp"
+#include "deputy/placement.hpp"
 
 namespace deputy::cli {
 
@@ -62,5 +63,12 @@ uint64_t PeakMemory();
 using DelegateTimes = std::vector<std::pair<std::string, uint64_t>>;
 void AddTimes(DelegateTimes& sum, const DelegateTimes& run);
 uint64_t TimeOf(const DelegateTimes& times, const std::string& delegate);  // 0 for an unknown delegate
+
+// The time that a device was busy between two reports. One of a worker process that was started again in between counts
+// from 0.
+inline uint64_t BusyBetween(const DelegateReport& before, const DelegateReport& after) {
+  const uint64_t first = before.device.busy_ns, last = after.device.busy_ns;
+  return last < first ? last : last - first;
+}
 
 }  // namespace deputy::cli

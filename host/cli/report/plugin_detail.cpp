@@ -154,7 +154,8 @@ std::vector<std::string> PluginNames(const PluginListing& listing) {
 std::string LockText(const PluginReport& plugin) {
   if (plugin.listed) return "listed in " + plugin.lock;
   if (plugin.not_listed.empty()) return "not read, because the configuration does not name the plugin";
-  return fmt::format("not listed: {}; 'isolation: auto' runs it in a worker process", plugin.not_listed);
+  return fmt::format("not listed: {}; 'isolation: auto' runs it in a worker process, but not with 'trust: any'",
+                     plugin.not_listed);
 }
 
 std::string OpenedText(const PluginReport& plugin) {

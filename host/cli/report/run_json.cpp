@@ -45,7 +45,7 @@ Json ToJson(const RunResult& result) {
                  {"host_time_ns", TimeOf(result.delegate_ns, delegate.name) / runs},
                  {"device_time_ns", nullptr}};
     if (delegate.has_device && d < result.before.delegates.size())
-      json["device_time_ns"] = (delegate.device.busy_ns - result.before.delegates[d].device.busy_ns) / runs;
+      json["device_time_ns"] = BusyBetween(result.before.delegates[d], delegate) / runs;
     delegates.push_back(std::move(json));
   }
   for (const Comparison& comparison : result.comparisons)

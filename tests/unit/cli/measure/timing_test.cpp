@@ -45,5 +45,14 @@ TEST(LatencyTest, AFewRunsHaveTheirWorstAsTheHighPercentiles) {
   EXPECT_EQ(latency.p90, 30u);
 }
 
+TEST(Timing, ADeviceThatCountsFromZeroAgainWasBusyForAllOfIt) {
+  DelegateReport before, after;
+  before.device.busy_ns = 100;
+  after.device.busy_ns = 130;
+  EXPECT_EQ(BusyBetween(before, after), 30u);
+  after.device.busy_ns = 70;  // its worker process was started again
+  EXPECT_EQ(BusyBetween(before, after), 70u);
+}
+
 }  // namespace
 }  // namespace deputy::cli
