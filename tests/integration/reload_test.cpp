@@ -465,10 +465,9 @@ TEST_F(ReloadTest, AFileThatChangesIsReloadedWhereAsked) {
   EXPECT_EQ(reloads.last().code(), StatusCode::kConfig);
   EXPECT_EQ(log_.Count("the changed configuration is not used: " + file_.path() + ":2:10: unknown key 'plns'"), 1u)
       << log_.text();
-  // Written in place.
+  // Written in place, which a reload may see half done.
   std::ofstream(file_.path()) << "version: 1\nmodels: {plans: 4}\n";
-  ASSERT_TRUE(Eventually([&] { return reloads.count() == 3; }));
-  EXPECT_NE(context.ShowConfig().find("plans: 4"), std::string::npos);
+  ASSERT_TRUE(Eventually([&] { return context.ShowConfig().find("plans: 4") != std::string::npos; }));
   EXPECT_EQ(unwatched.Health().configuration.generation, 1u);
 }
 
