@@ -52,6 +52,8 @@ end=$(date +%s%N)
 cat /tmp/digits.txt
 /tmp/venv/bin/deputy digits | tail -n 9
 /tmp/venv/bin/deputy plugins --why | grep '^accepted'
+/tmp/venv/bin/deputy doctor >/tmp/doctor.txt || { cat /tmp/doctor.txt && exit 1; }
+grep 'CPU kernels' /tmp/doctor.txt
 echo "first answer after $(((end - begin) / 1000000)) ms"
 echo $(((end - begin) / 1000000)) >/tmp/milliseconds
 INSIDE

@@ -318,7 +318,10 @@ void CheckDelegates(const Context& context, const PluginListing& plugins, Health
 
 void CheckMachine(const InstallationReport& installation, HealthChecks& checks) {
 #if defined(__x86_64__)
-  if (installation.kernels == "baseline")
+  if (installation.kernels == "baseline" && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    AddFailure(checks, "CPU kernels", "baseline: the installation has no library of them for this CPU, which has AVX2",
+               "repair the installation: lib/deputy/libdeputy_linalg_v3.so and _v4.so");
+  else if (installation.kernels == "baseline")
     AddWarning(checks, "CPU kernels", "baseline: the CPU has no AVX2, FMA and F16C",
                "products take several times as long");
   else
