@@ -6,6 +6,9 @@
 # They are made of a build of their own, in build/deb/build or DIR: the libraries are in the folder of the architecture,
 # and nothing names the tree. CMAKE-OPTIONs are those of the build; with -DDEPUTY_OPENVINO_DIR=DIR there is a package of
 # plugins/openvino too. A folder of debhelper's files, packaging/debian, says what is in which package.
+#
+# python3-deputy is for /usr/bin/python3, and made with nanobind of build/python, which packaging/python-deps.sh makes of
+# packages of PyPI. Where that and the packages of Debian are installed, nothing is downloaded.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=build-env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/build-env.sh"
@@ -17,7 +20,19 @@ if [[ ${1:-} == --build-dir ]]; then
 fi
 
 step "packages"
-packaging/install-deps.sh build package
+packaging/install-deps.sh build package python
+packaging/python-deps.sh || {
+  echo "deb.sh: python3-deputy is made with nanobind and scikit-build-core of build/python; where PyPI can be reached," \
+    "packaging/python-deps.sh installs them" >&2
+  exit 1
+}
+python=$root/build/python/bin/python
+abi_of() { "$1" -c 'import sysconfig; print(sysconfig.get_config_var("SOABI"))'; }
+if [[ $(abi_of "$python") != "$(abi_of /usr/bin/python3)" ]]; then
+  echo "deb.sh: build/python is for $(abi_of "$python"), and python3-deputy for $(abi_of /usr/bin/python3) of Debian;" \
+    "remove build/python, and run packaging/python-deps.sh with /usr/bin/python3" >&2
+  exit 1
+fi
 version=$(sed -n 's/^project(Deputy VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 packaged=$(dpkg-parsechangelog -l packaging/debian/changelog -S Version)
 if [[ ${packaged%-*} != "$version" ]]; then
@@ -28,7 +43,8 @@ fi
 step "build"
 multiarch=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 cmake --preset release -B "$build" -DDEPUTY_BUILD_TESTS=OFF -DDEPUTY_LINK_TIME_OPTIMIZATION=ON -DCMAKE_INSTALL_PREFIX=/usr \
-  -DCMAKE_INSTALL_LIBDIR="lib/$multiarch" -DCMAKE_SKIP_INSTALL_RPATH=ON "$@"
+  -DCMAKE_INSTALL_LIBDIR="lib/$multiarch" -DCMAKE_SKIP_INSTALL_RPATH=ON \
+  -DDEPUTY_PYTHON="$python" -DDEPUTY_PYTHON_INSTALL_DIR=lib/python3/dist-packages "$@"
 cmake --build "$build" --parallel "$jobs"
 
 step "packages of Debian"
@@ -47,8 +63,8 @@ cp sdk/CHANGELOG.md "$work/deputy/debian/SDK-CHANGELOG.md"
 (
   cd "$work/deputy"
   umask 022
-  env DEPUTY_BUILD="$build" API="$major.$minor" NEXT_API="$major.$((minor + 1))" PLUGIN_ABI="$plugin_abi" \
-    OPENVINO_LIBRARIES="${openvino:+$openvino/openvino/libs}" dpkg-buildpackage --build=binary --no-sign
+  env DEPUTY_BUILD="$build" DEPUTY_PYTHON="$python" DEPUTY_PYTHON_SOURCES="$root/host/python" API="$major.$minor" \
+    PLUGIN_ABI="$plugin_abi" OPENVINO_LIBRARIES="${openvino:+$openvino/openvino/libs}" dpkg-buildpackage --build=binary --no-sign
 ) >"$work/log" 2>&1 || {
   tail -n 40 "$work/log"
   exit 1

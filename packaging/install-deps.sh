@@ -39,7 +39,7 @@ test=(
   fonts-cantarell fonts-roboto-unhinted fonts-sil-gentium-basic fonts-inconsolata
 )
 # Debian packages, and the test that installs them in a root of its own.
-package_tools=(debhelper dpkg-dev lintian mmdebstrap)
+package_tools=(debhelper dh-python dpkg-dev lintian mmdebstrap)
 
 python=(python3-venv python3-dev) # the Python package: packaging/python-deps.sh and wheel.sh
 

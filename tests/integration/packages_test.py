@@ -18,6 +18,7 @@ from pathlib import Path
 
 ARGS = argparse.Namespace()  # filled by main
 SIM_NPU = "deputy-delegate-sim-npu"
+PYTHON, MODULE = "python3-deputy", "/usr/lib/python3/dist-packages/deputy"
 USER = 1000  # has no account in the root
 # What apt and dpkg write in any case, the systems of the kernel, and the folders of this test.
 NOT_COMPARED = ("dev", "packages", "proc", "sys", "tmp", "var/cache", "var/lib/apt", "var/log")
@@ -109,6 +110,12 @@ class Packages(unittest.TestCase):
             self.assertIn("20 of 20 right", done.stdout)
         return dict(re.findall(r"(?m)^ +(npu0|onednn|cpu) +(\d+)", done.stdout))
 
+    def digits_in_python(self):
+        for user in (0, USER):
+            done = self.root.must("cd /tmp && python3 -m deputy.digits", user)
+            self.assertIn("20 of 20 right", done.stdout)
+        return dict(re.findall(r"(?m)^ *(npu0|onednn|cpu) +(\d+)", done.stdout))
+
     def run_model(self):
         model = "/usr/share/deputy/digits/digits.onnx --shape image=1x1x28x28"
         return self.root.must(f"deputy run {model} --set cache.dir=off")
@@ -158,7 +165,43 @@ class Packages(unittest.TestCase):
         self.assertEqual((plugin["accepted"], plugin["listed"]), (True, False))
         place.unlink()
 
-    def test_4_the_tarball_runs_from_any_folder(self):
+    def test_4_the_module_for_python_comes_and_goes_without_a_trace(self):
+        # Python and NumPy stay at first, since their scripts leave files.
+        self.root.apt("install", "python3-numpy")
+        files, states = self.root.files(), self.root.states()
+        self.root.apt("install", PYTHON)
+        (package,) = ARGS.packages.glob(f"{PYTHON}_*.deb")
+        version = package.name.split("_")[1].partition("-")[0]
+
+        def python(program, user=0):
+            return self.root.must(f"cd /tmp && python3 -c '{program}'", user).stdout
+
+        said = python("import deputy; print(deputy.__file__, deputy.__version__)")
+        self.assertEqual(said, f"{MODULE}/__init__.py {version}\n")
+        self.assertEqual(python('import importlib.metadata as m; print(m.version("deputy"))'), f"{version}\n")
+        self.assertEqual(self.digits_in_python(), {"cpu": "8"})
+        owned = set(self.root.must(f"dpkg -L {PYTHON}").stdout.split())
+        self.assertLessEqual({f"{MODULE}/py.typed", f"{MODULE}/_native.pyi", f"{MODULE}/onnxruntime/__init__.py"}, owned)
+        self.assertEqual([name for name in owned if "/bin/" in name or "libdeputy" in name], [])
+        # One library for the command and for Python, with what belongs to it.
+        (native,) = [name for name in owned if name.endswith(".so")]
+        libraries = self.root.must(f"ldd {native}").stdout
+        self.assertRegex(libraries, r"libdeputy\.so\.0 => /(usr/)?lib/[a-z0-9_]+-linux-gnu/libdeputy\.so\.0")
+        dynamic = run(["readelf", "--dynamic", f"{self.root.folder}{native}"]).stdout
+        self.assertIn("[libdeputy.so.0]", dynamic)
+        self.assertNotRegex(dynamic, r"\((RPATH|RUNPATH)\)")
+        folder = python("import deputy; print(deputy.installation().folder)")
+        self.assertRegex(folder, r"^/usr/lib/[a-z0-9_]+-linux-gnu/deputy\n$")
+        session = 'deputy.onnxruntime.InferenceSession("/usr/share/deputy/digits/digits.onnx")'
+        said = python(f"import deputy.onnxruntime; print({session}.get_inputs()[0].name)", USER)
+        self.assertEqual(said, "image\n")
+
+        self.root.apt("remove", PYTHON)
+        self.assertEqual(self.root.files() ^ files, set())
+        self.assertEqual(self.root.states(), states)
+        self.root.apt("purge", "--auto-remove", "python3-numpy")
+
+    def test_5_the_tarball_runs_from_any_folder(self):
         place = self.root.folder / "opt/a place"
         place.mkdir()
         subprocess.run(["tar", "--extract", "--file", ARGS.tarball, "--directory", place], check=True)
@@ -171,7 +214,7 @@ class Packages(unittest.TestCase):
         self.assertGreater(int(owned["npu0"]) * int(owned["onednn"]), 0, owned)
         shutil.rmtree(place)
 
-    def test_5_all_packages_are_installed_together(self):
+    def test_6_all_packages_are_installed_together(self):
         names = [name.name.split("_")[0] for name in sorted(ARGS.packages.glob("*.deb"))]
         self.assertGreater(len(names), 12)
         self.root.apt("install", *names)
@@ -182,11 +225,12 @@ class Packages(unittest.TestCase):
             self.assertTrue(plugin["accepted"] and plugin["listed"], plugin)
         self.assertNotIn("warning", self.run_model().stderr)
         self.assertGreater(int(self.digits()["onednn"]), 0)
+        self.assertEqual(self.digits_in_python(), self.digits())
         sums = self.root.must("cd /usr/lib/*/deputy/plugins && cat SHA256SUMS.d/*.sha256 | sha256sum --check").stdout
         self.assertGreaterEqual(sums.count(": OK"), len(on) + 2, sums)  # with onednn, and a library of onnxruntime
         self.root.must("deputy bundle --help >/dev/null && cd /tmp && deputy bundle pack --config npu-first -o made-1.dpb")
 
-    def test_6_programs_are_built_with_pkg_config(self):
+    def test_7_programs_are_built_with_pkg_config(self):
         self.root.apt("install", "libdeputy-dev", "deputy-doc", "g++", "pkg-config")
         samples, digits = "/usr/share/doc/deputy/tests/samples", "/usr/share/deputy/digits"
         flags = "$(pkg-config --cflags --libs deputy)"
@@ -199,7 +243,7 @@ class Packages(unittest.TestCase):
         for program in ("classify_c", "classify"):
             self.assertRegex(self.root.must(f"cd /tmp && ldd {program}").stdout, r"libdeputy\.so\.0 => /")
 
-    def test_7_a_vendor_builds_and_tests_a_plugin(self):
+    def test_8_a_vendor_builds_and_tests_a_plugin(self):
         self.root.apt("install", "deputy-sdk-dev", "deputy", "g++", "cmake", "make")
         self.root.must("cd /tmp && deputy new-plugin made_npu --dir made && cmake -S made -B made-build && "
                        "cmake --build made-build")  # fmt: skip
@@ -212,7 +256,7 @@ class Packages(unittest.TestCase):
         self.assertNotIn("Inst ", done.stdout)
         self.assertNotEqual(self.root.run(f"apt-get --simulate satisfy deputy-plugin-abi-{abi}0").returncode, 0)
 
-    def test_8_a_purge_leaves_nothing(self):
+    def test_9_a_purge_leaves_nothing(self):
         names = [name for name in re.findall(r"(?m)^(\S+) ii", self.root.states()) if "deputy" in name]
         self.root.apt("purge", *names)
         shutil.rmtree(self.root.folder / "tmp")
@@ -221,7 +265,7 @@ class Packages(unittest.TestCase):
         self.assertEqual([path for path in self.root.files() if "deputy" in path.lower()], [])
         self.assertNotIn("deputy", self.root.states())
 
-    def test_9_lintian_has_no_objections(self):
+    def test_lintian_has_no_objections(self):
         (changes,) = ARGS.packages.glob("*.changes")
         done = run(["lintian", "--allow-root", "--tag-display-limit", "0", "--fail-on", "error,warning", changes])
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import deputy
-from deputy import errors
+from deputy import digits, errors
 
 HEADER = Path(__file__).resolve().parents[2] / "host/include/deputy.h"
 
@@ -67,3 +67,9 @@ def test_errors_can_be_pickled():
     error = errors.error_of(3, "invalid argument", "message", "place", "advice")
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is deputy.InvalidArgument and str(copy) == str(error) and copy.code == 3
+
+
+def test_digits_of_an_installation_without_samples(monkeypatch):
+    monkeypatch.setattr(deputy, "shipped_configs", dict)
+    with pytest.raises(SystemExit, match="has no samples"):
+        digits.sample_folder()

@@ -15,7 +15,10 @@ import deputy
 
 def sample_folder() -> Path:
     """The folder of the model and the pictures, of the installation that the library belongs to."""
-    return Path(deputy.shipped_configs()["default"]).parents[1] / "digits"
+    shipped = deputy.shipped_configs()
+    if "default" not in shipped:
+        sys.exit("deputy.digits: this installation has no samples; Debian's package deputy has them")
+    return Path(shipped["default"]).parents[1] / "digits"
 
 
 def read_picture(file: Path) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
