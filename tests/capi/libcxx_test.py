@@ -45,6 +45,8 @@ def main():
     for source in sources:
         run(arguments.clang, *FLAGS, *[f"-I{path}" for path in arguments.include], source, "-o",
             arguments.target / source.stem, f"-L{folder}", "-ldeputy", f"-Wl,-rpath,{folder}", "-lpthread")  # fmt: skip
+    run(arguments.clang, *FLAGS, "-fno-rtti", *[f"-I{path}" for path in arguments.include], "-fsyntax-only",
+        SAMPLES / "classify.cpp")  # fmt: skip
     needed = run("readelf", "-d", arguments.target / "classify")
     if "libc++.so" not in needed or "libstdc++" in needed:
         sys.exit(f"classify is not a program of libc++:\n{needed}")

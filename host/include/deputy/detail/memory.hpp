@@ -34,10 +34,15 @@ inline Tensor Adopt(const DeputyTensor& tensor) {
   return std::move(made).value();
 }
 
-// The memory of the library that the tensor owns; null for all others.
-inline DeputyMemory* MemoryOf(const Tensor& tensor) {
+// The memory of the library that the tensor owns; null for all others, and for all in a program without run-time type
+// information, which then allocates for its outputs.
+inline DeputyMemory* MemoryOf([[maybe_unused]] const Tensor& tensor) {
+#if defined(__cpp_rtti)
   const ReleaseMemory* const release = std::get_deleter<ReleaseMemory>(tensor.owner());
   return release == nullptr ? nullptr : release->memory;
+#else
+  return nullptr;
+#endif
 }
 
 inline DeputyTensor ViewOf(const Tensor& tensor, DeputyMemory* memory) {
