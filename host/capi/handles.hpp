@@ -52,6 +52,6 @@ struct DeputySession {
   std::vector<deputy::host::capi::RequestRecord*> idle;
   std::atomic<bool> is_busy{false};  // `tensors` is in use
   deputy::host::capi::RunTensors tensors;
-  size_t output_count = 0;
+  size_t input_count = 0, output_count = 0;
   deputy::Session session;  // last: it waits for its requests
 };

@@ -153,6 +153,7 @@ DeputyError* DeputyModelCreateSession(const DeputyModel* model, DeputySession** 
   return Guard([&]() -> Status {
     auto made = std::make_unique<DeputySession>();
     DEPUTY_ASSIGN_OR_RETURN(made->session, model->model.CreateSession());
+    made->input_count = model->model.inputs().size();
     made->output_count = model->model.outputs().size();
     *session = made.release();
     return {};

@@ -32,6 +32,8 @@ Status CheckCounts(const DeputySession& session, const void* inputs, size_t inpu
                    size_t output_count) {
   if (inputs == nullptr && input_count != 0) return Error(StatusCode::kInvalidArgument, "inputs is null");
   if (outputs == nullptr && output_count != 0) return Error(StatusCode::kInvalidArgument, "outputs is null");
+  if (input_count > session.input_count)  // fewer are an error of the run, which names them
+    return Error(StatusCode::kInvalidArgument, "{} inputs given, the model has {}", input_count, session.input_count);
   if (output_count != session.output_count)
     return Error(StatusCode::kInvalidArgument, "{} outputs are given, but the model has {}", output_count,
                  session.output_count);
@@ -186,6 +188,9 @@ DeputyError* DeputySessionSubmit(DeputySession* session, const DeputyRequest* re
   return Guard([&]() -> Status {
     if (given.inputs == nullptr && given.input_count != 0)
       return deputy::host::Error(StatusCode::kInvalidArgument, "inputs is null");
+    if (given.input_count > session->input_count)
+      return deputy::host::Error(StatusCode::kInvalidArgument, "{} inputs given, the model has {}", given.input_count,
+                                 session->input_count);
     if (given.outputs != nullptr && given.output_count != session->output_count)
       return deputy::host::Error(StatusCode::kInvalidArgument, "{} outputs are given, but the model has {}",
                                  given.output_count, session->output_count);

@@ -34,6 +34,7 @@ void runs_are_in_place_or_owned(void) {
   FAILS(DeputySessionRun(session, &input, 1, &misfit, 1), kDeputyInvalidArgument, "");
   FAILS(DeputySessionRun(session, &input, 1, NULL, 0), kDeputyInvalidArgument, "the model has 1");
   FAILS(DeputySessionRun(session, NULL, 0, &result, 1), kDeputyInvalidArgument, "");
+  FAILS(DeputySessionRun(session, &input, 99, &result, 1), kDeputyInvalidArgument, "99 inputs given");
   FAILS(DeputySessionRun(session, NULL, 1, &result, 1), kDeputyInvalidArgument, "inputs is null");
   misfit.byte_size = 3;
   FAILS(DeputySessionRun(session, &misfit, 1, &result, 1), kDeputyInvalidArgument, "inputs: tensor 0");
