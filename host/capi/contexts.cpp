@@ -11,22 +11,12 @@
 #include "capi/error.hpp"
 #include "capi/field_writer.hpp"
 #include "capi/handles.hpp"
+#include "capi/keeper.hpp"
 #include "capi/options.hpp"
 #include "runtime/context_state.hpp"
 
 namespace deputy::host::capi {
 namespace {
-
-// What keeps an object of the application.
-struct Keeper {
-  void* keep = nullptr;
-  void (*release)(void* keep) = nullptr;
-  Keeper(void* kept, void (*released)(void*)) : keep(kept), release(released) {}
-  Keeper(Keeper&& other) noexcept : keep(other.keep), release(std::exchange(other.release, nullptr)) {}
-  ~Keeper() {
-    if (release != nullptr) release(keep);
-  }
-};
 
 struct ForeignDelegate {
   ForeignDelegate(const deputy_plugin* made, std::string name, Keeper kept)

@@ -40,19 +40,6 @@ DeputyError* MakeModel(const DeputyContext* context, const char* options, Deputy
   });
 }
 
-struct ModelProperties {
-  std::vector<std::string> inputs_with_default;
-  std::vector<std::pair<std::string, std::string>> metadata;
-  bool has_states = false;
-};
-
-template <class V>
-void Describe(V& v, ModelProperties& m) {
-  v("inputs_with_default", m.inputs_with_default);
-  v("metadata", m.metadata);
-  v("has_states", m.has_states);
-}
-
 }  // namespace
 }  // namespace deputy::host::capi
 
@@ -91,8 +78,9 @@ const DeputyValueInfo* DeputyModelOutput(const DeputyModel* model, size_t index)
 }
 
 DeputyError* DeputyModelTraits(const DeputyModel* model, DeputyReport** report) {
-  return ReportOf(model, "model", report, [&]() -> Result<ModelProperties> {
-    return ModelProperties{model->model.inputs_with_default(), model->model.metadata(), model->model.has_states()};
+  return ReportOf(model, "model", report, [&]() -> Result<deputy::fields::ModelProperties> {
+    return deputy::fields::ModelProperties{model->model.inputs_with_default(), model->model.metadata(),
+                                           model->model.has_states()};
   });
 }
 

@@ -92,16 +92,10 @@ Result<std::vector<std::pair<std::string, OptionValue>>> OptionValue::AsMap() co
 Status Read(const OptionValue& value, DType& into) {
   std::string text;
   DEPUTY_RETURN_IF_ERROR(value.AsText(text));
-  for (int32_t dtype = 1; dtype <= static_cast<int32_t>(DType::kInt2); ++dtype)
-    if (text == NameOf(static_cast<DType>(dtype))) {
-      into = static_cast<DType>(dtype);
-      return {};
-    }
-  if (text.empty()) {
-    into = DType::kUndefined;
-    return {};
-  }
-  return Wrong(value, "the name of an element type, as float32,");
+  const std::optional<DType> known = deputy::fields::FindNamed<DType>(text);
+  if (!known) return Wrong(value, "the name of an element type, as float32,");
+  into = *known;
+  return {};
 }
 
 const OptionValue* MapReader::Find(const char* name) {

@@ -28,14 +28,17 @@ T Known(const T* given, T defaults) {
   return defaults;
 }
 
-Status CheckCounts(const DeputySession& session, const void* inputs, size_t input_count, const void* outputs,
-                   size_t output_count) {
-  if (inputs == nullptr && input_count != 0) return Error(StatusCode::kInvalidArgument, "inputs is null");
-  if (outputs == nullptr && output_count != 0) return Error(StatusCode::kInvalidArgument, "outputs is null");
-  if (input_count > session.input_count)  // fewer are an error of the run, which names them
-    return Error(StatusCode::kInvalidArgument, "{} inputs given, the model has {}", input_count, session.input_count);
-  if (output_count != session.output_count)
-    return Error(StatusCode::kInvalidArgument, "{} outputs are given, but the model has {}", output_count,
+Status CheckInputs(const DeputySession& session, const void* inputs, size_t count) {
+  if (inputs == nullptr && count != 0) return Error(StatusCode::kInvalidArgument, "inputs is null");
+  if (count > session.input_count)  // fewer are an error of the run, which names them
+    return Error(StatusCode::kInvalidArgument, "{} inputs given, the model has {}", count, session.input_count);
+  return {};
+}
+
+Status CheckOutputs(const DeputySession& session, const void* outputs, size_t count) {
+  if (outputs == nullptr && count != 0) return Error(StatusCode::kInvalidArgument, "outputs is null");
+  if (count != session.output_count)
+    return Error(StatusCode::kInvalidArgument, "{} outputs are given, but the model has {}", count,
                  session.output_count);
   return {};
 }
@@ -140,7 +143,8 @@ DeputyError* DeputySessionRun(DeputySession* session, const DeputyTensor* inputs
   RunTensors others;
   RunTensors& tensors = is_first ? session->tensors : others;
   DeputyError* const error = Guard([&]() -> Status {
-    DEPUTY_RETURN_IF_ERROR(CheckCounts(*session, inputs, input_count, outputs, output_count));
+    DEPUTY_RETURN_IF_ERROR(CheckInputs(*session, inputs, input_count));
+    DEPUTY_RETURN_IF_ERROR(CheckOutputs(*session, outputs, output_count));
     if (Status taken = Take({inputs, input_count}, tensors.inputs); !taken.ok()) return std::move(taken).At("inputs");
     if (Status taken = Take({outputs, output_count}, tensors.outputs); !taken.ok())
       return std::move(taken).At("outputs");
@@ -158,7 +162,8 @@ DeputyError* DeputySessionRunValues(DeputySession* session, const DeputyValue* i
                                     DeputyValue* outputs, size_t output_count) {
   if (session == nullptr) return MissingArgument("session");
   return Guard([&]() -> Status {
-    DEPUTY_RETURN_IF_ERROR(CheckCounts(*session, inputs, input_count, outputs, output_count));
+    DEPUTY_RETURN_IF_ERROR(CheckInputs(*session, inputs, input_count));
+    DEPUTY_RETURN_IF_ERROR(CheckOutputs(*session, outputs, output_count));
     std::vector<deputy::ModelValue> values, results;
     for (size_t i = 0; i < input_count; ++i) {
       Result<deputy::ModelValue> value = Take(inputs[i]);
@@ -186,14 +191,8 @@ DeputyError* DeputySessionSubmit(DeputySession* session, const DeputyRequest* re
   if (done == nullptr) return MissingArgument("done");
   const DeputyRequest given = Known(request, {sizeof(DeputyRequest), nullptr, 0, nullptr, 0, -1, 0, 0});
   return Guard([&]() -> Status {
-    if (given.inputs == nullptr && given.input_count != 0)
-      return deputy::host::Error(StatusCode::kInvalidArgument, "inputs is null");
-    if (given.input_count > session->input_count)
-      return deputy::host::Error(StatusCode::kInvalidArgument, "{} inputs given, the model has {}", given.input_count,
-                                 session->input_count);
-    if (given.outputs != nullptr && given.output_count != session->output_count)
-      return deputy::host::Error(StatusCode::kInvalidArgument, "{} outputs are given, but the model has {}",
-                                 given.output_count, session->output_count);
+    DEPUTY_RETURN_IF_ERROR(CheckInputs(*session, given.inputs, given.input_count));
+    if (given.outputs != nullptr) DEPUTY_RETURN_IF_ERROR(CheckOutputs(*session, given.outputs, given.output_count));
     HeldRecord record(&TakeRecord(*session));
     record->done = done;
     record->user = user;

@@ -6,6 +6,7 @@
 
 #include "base/status.hpp"
 #include "capi/error.hpp"
+#include "capi/keeper.hpp"
 #include "deputy/element.hpp"
 #include "deputy/tensor_file.hpp"
 
@@ -109,28 +110,12 @@ void DeputyMemoryRelease(DeputyMemory* memory) {
   if (memory != nullptr && memory->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete memory;
 }
 
-namespace {
-
-struct Keeper {
-  void* keep = nullptr;
-  void (*release)(void* keep) = nullptr;
-  Keeper() = default;
-  Keeper(const Keeper&) = delete;
-  Keeper& operator=(const Keeper&) = delete;
-  ~Keeper() {
-    if (release != nullptr) release(keep);
-  }
-};
-
-}  // namespace
-
 DeputyMemory* DeputyMemoryWrap(void* keep, void (*release)(void* keep)) {
   try {
     auto memory = std::make_unique<DeputyMemory>();
     // Never null, since a tensor without an owner is lent.
-    auto keeper = std::make_shared<Keeper>();
-    keeper->keep = keep;
-    keeper->release = release;
+    auto keeper = std::make_shared<deputy::host::capi::Keeper>(keep, nullptr);
+    keeper->release = release;  // not where there was no memory for it
     memory->keep = std::move(keeper);
     return memory.release();
   } catch (const std::bad_alloc&) {

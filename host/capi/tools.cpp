@@ -15,22 +15,6 @@
 #include "deputy/printable.hpp"
 #include "deputy/process.hpp"
 
-namespace deputy::host::capi {
-namespace {
-
-struct ShippedConfig {
-  std::string name, file;
-};
-
-template <class V>
-void Describe(V& v, ShippedConfig& s) {
-  v("name", s.name);
-  v("file", s.file);
-}
-
-}  // namespace
-}  // namespace deputy::host::capi
-
 using deputy::Result;
 using deputy::Status;
 using namespace deputy::host::capi;
@@ -70,8 +54,8 @@ DeputyError* DeputyConfigSchema(DeputyReport** text) {
 }
 
 DeputyError* DeputyShippedConfigs(DeputyReport** report) {
-  return Report(report, []() -> Result<std::vector<ShippedConfig>> {
-    std::vector<ShippedConfig> shipped;
+  return Report(report, []() -> Result<std::vector<deputy::fields::ShippedConfig>> {
+    std::vector<deputy::fields::ShippedConfig> shipped;
     for (const std::string& name : deputy::ShippedConfigs()) shipped.push_back({name, deputy::ShippedConfigFile(name)});
     return shipped;
   });

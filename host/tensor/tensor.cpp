@@ -29,13 +29,8 @@ Result<Tensor> Tensor::Allocate(DType dtype, Shape shape) {
   std::shared_ptr<uint8_t> memory = host::AllocateZeros(bytes);  // of no bytes too: data() tells it from "no tensor"
   if (memory == nullptr)
     return host::Error(StatusCode::kResourceExhausted, "no memory for a tensor of {} bytes", bytes);
-  Tensor tensor;
-  tensor.dtype_ = dtype;
-  tensor.shape_ = std::move(shape);
-  tensor.data_ = memory.get();
-  tensor.bytes_ = bytes;
-  tensor.keep_ = std::move(memory);
-  return tensor;
+  void* const data = memory.get();
+  return Tensor(dtype, std::move(shape), data, bytes, std::move(memory));
 }
 
 Result<Tensor> Tensor::Wrap(DType dtype, Shape shape, void* data, size_t bytes, std::shared_ptr<const void> keep) {
@@ -45,14 +40,7 @@ Result<Tensor> Tensor::Wrap(DType dtype, Shape shape, void* data, size_t bytes, 
                        NameOf(dtype), host::ShapeToString(shape), needed);
   if (data == nullptr && bytes != 0)
     return host::Error(StatusCode::kInvalidArgument, "data is null for a tensor of {} bytes", bytes);
-  static uint8_t nothing[1];
-  Tensor tensor;
-  tensor.dtype_ = dtype;
-  tensor.shape_ = std::move(shape);
-  tensor.data_ = data == nullptr ? nothing : data;
-  tensor.bytes_ = bytes;
-  tensor.keep_ = std::move(keep);
-  return tensor;
+  return Tensor(dtype, std::move(shape), data, bytes, std::move(keep));
 }
 
 Result<ModelValue> ModelValue::Sequence(DType dtype, std::vector<Tensor> elements) {

@@ -3,8 +3,10 @@
 
 import ctypes
 import json
+import re
 import sys
 import unittest
+from pathlib import Path
 
 Handle = ctypes.c_void_p
 
@@ -85,6 +87,12 @@ class CApi(unittest.TestCase):
             self.call("DeputyContextFromYamlText", b"bad.yaml", b"version: 1, 2\n", None, ctypes.c_size_t(0),
                       ctypes.byref(context))
         self.assertIsNone(context.value)
+
+    def test_AProcessOpensTheKernelsOfOneLevel(self):
+        kernels = self.report("DeputyInstallation")["kernels"]
+        opened = set(re.findall(r"libdeputy_linalg_(\w+)\.so", Path("/proc/self/maps").read_text()))
+        self.assertEqual(opened, {kernels} - {"baseline"})
+        self.assertEqual(kernels != "baseline", bool(re.search(r"(?m)^flags.* avx2 ", Path("/proc/cpuinfo").read_text())))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,10 @@
 
 namespace deputy {
 
+namespace detail {
+struct TensorMaker;  // of tensors that the library has checked
+}
+
 // Extents, outermost first; {} is a scalar. In a description of an input or output -1 is an extent that is known only
 // when the model runs. A tensor has no such extent.
 using Shape = std::vector<int64_t>;
@@ -65,6 +69,19 @@ class Tensor {
   const std::shared_ptr<const void>& owner() const { return keep_; }
 
  private:
+  friend struct detail::TensorMaker;
+  // Null data, of a tensor without elements, is another address, since those are empty that have none.
+  Tensor(DType dtype, Shape shape, void* data, size_t bytes, std::shared_ptr<const void> keep)
+      : dtype_(dtype),
+        shape_(std::move(shape)),
+        data_(data == nullptr ? Nothing() : data),
+        bytes_(bytes),
+        keep_(std::move(keep)) {}
+  static void* Nothing() {
+    static uint8_t nothing[1];
+    return nothing;
+  }
+
   DType dtype_ = DType::kUndefined;
   Shape shape_;
   void* data_ = nullptr;

@@ -37,14 +37,15 @@ const Module* Open(Level level) {
     using Entry = const Module* (*)(size_t);
     const auto entry = library == nullptr ? nullptr : reinterpret_cast<Entry>(dlsym(library, "deputy_linalg_module"));
     if (library == nullptr) {
-      status = Error(StatusCode::kUnavailable, "cannot be opened: {}", dlerror()).At(file.string());
+      status = Error(StatusCode::kUnavailable, "{}", dlerror());  // which names the file
     } else if (const Module* const module = entry == nullptr ? nullptr : entry(sizeof(Module)); module != nullptr) {
       return module;
     } else {
       status = Error(StatusCode::kIncompatible, "belongs to another build of Deputy").At(file.string());
     }
   }
-  Log(LogLevel::kWarning, "the CPU's instructions of level {} are not used: {}", NameOf(level), status.ToString());
+  Log(LogLevel::kWarning, "the CPU's instructions of level {} are not used, so that products take longer: {}",
+      NameOf(level), std::move(status).Advise("repair the installation").ToString());
   return nullptr;
 }
 
@@ -54,9 +55,11 @@ bool HasInstructions(Level level);
 const Module* ModuleOf(Level level) {
   if (level == Level::kBaseline) return &kModuleBaseline;
   if (!HasInstructions(level)) return nullptr;
-  static const Module* const v3 = Open(Level::kV3);
-  if (level == Level::kV3) return v3;
-  static const Module* const v4 = Open(Level::kV4);
+  if (level == Level::kV3) {
+    static const Module* const v3 = Open(level);
+    return v3;
+  }
+  static const Module* const v4 = Open(level);  // which does not open that of v3
   return v4;
 }
 

@@ -107,9 +107,8 @@ class OptionsWriter {
   void Write(const T& value) {
     json_ += std::to_string(value);
   }
-  template <class R, class P>
-  void Write(const std::chrono::duration<R, P>& duration) {
-    constexpr int64_t kMost = int64_t{1} << 32;  // more is as much
+  void Write(const std::chrono::seconds& duration) {
+    constexpr int64_t kMost = int64_t{1} << 32;  // what the library reads; more is as much
     json_ += std::to_string(std::clamp<int64_t>(duration.count(), 0, kMost));
   }
   template <class T>

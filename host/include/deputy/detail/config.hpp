@@ -1,7 +1,6 @@
 // Functions of deputy/config.hpp for programs, on the C API.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,23 +12,6 @@
 #include "deputy/fields/config.hpp"
 
 namespace deputy {
-namespace detail {
-
-// {name, file} of the shipped configurations.
-inline std::vector<std::pair<std::string, std::string>> ShippedConfigFiles() {
-  std::vector<std::pair<std::string, std::string>> files;
-  DeputyReport* report = nullptr;
-  ThrowIfOutOfMemory(DeputyShippedConfigs(&report));
-  const std::unique_ptr<DeputyReport, decltype(&DeputyReportFree)> owned(report, &DeputyReportFree);
-  const DeputyField* const root = DeputyReportRoot(report);
-  for (size_t i = 0; i < DeputyFieldCount(root); ++i)
-    files.emplace_back(TextOf(DeputyFieldNamed(DeputyFieldAt(root, i), "name")),
-                       TextOf(DeputyFieldNamed(DeputyFieldAt(root, i), "file")));
-  return files;
-}
-
-}  // namespace detail
-
 inline Result<ConfigCheck> CheckConfig(const ConfigSources& sources, const ConfigCheckOptions& options) {
   const std::string json = detail::OptionsWriter::Json(fields::ConfigCheckRequest{sources, options});
   return detail::Reported<ConfigCheck>([&](DeputyReport** report) { return DeputyCheckConfig(json.c_str(), report); });
@@ -43,15 +25,23 @@ inline Result<std::vector<ConfigValue>> ConfigValues(const std::vector<ConfigTex
       [&](DeputyReport** report) { return DeputyConfigValues(json.c_str(), report); });
 }
 
+namespace detail {
+
+inline std::vector<fields::ShippedConfig> ShippedConfigFiles() {
+  return ReportedAlways<std::vector<fields::ShippedConfig>>(&DeputyShippedConfigs);
+}
+
+}  // namespace detail
+
 inline std::vector<std::string> ShippedConfigs() {
   std::vector<std::string> names;
-  for (auto& [name, file] : detail::ShippedConfigFiles()) names.push_back(name);
+  for (fields::ShippedConfig& shipped : detail::ShippedConfigFiles()) names.push_back(std::move(shipped.name));
   return names;
 }
 
 inline std::string ShippedConfigFile(const std::string& name) {
-  for (auto& [shipped, file] : detail::ShippedConfigFiles())
-    if (shipped == name) return file;
+  for (fields::ShippedConfig& shipped : detail::ShippedConfigFiles())
+    if (shipped.name == name) return std::move(shipped.file);
   return {};
 }
 

@@ -243,10 +243,7 @@ inline void Context::SetProgress(std::function<void(const Progress&)> progress) 
   }
   const auto call = [](void* user, const DeputyProgress* given) {
     Progress made;
-    const std::string_view stage = given->stage;
-    const auto& stages = fields::Names<ProgressStage>::kTexts;
-    for (size_t i = 0; i < stages.size(); ++i)
-      if (stage == stages[i]) made.stage = static_cast<ProgressStage>(i);
+    made.stage = fields::FindNamed<ProgressStage>(given->stage).value_or(ProgressStage{});
     made.delegate = given->delegate;
     made.subject = given->subject;
     made.number = given->number;

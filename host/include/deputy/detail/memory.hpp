@@ -22,16 +22,20 @@ struct ReleaseMemory {
   void operator()(const void*) const { DeputyMemoryRelease(memory); }
 };
 
+struct TensorMaker {
+  static Tensor Make(DType dtype, Shape shape, void* data, size_t bytes, std::shared_ptr<const void> keep) {
+    return Tensor(dtype, std::move(shape), data, bytes, std::move(keep));
+  }
+};
+
 // Takes over what the tensor owns.
 inline Tensor Adopt(const DeputyTensor& tensor) {
   if (tensor.data == nullptr) return {};
   std::shared_ptr<const void> keep;
   if (tensor.memory != nullptr) keep = std::shared_ptr<const void>(tensor.memory, ReleaseMemory{tensor.memory});
-  Result<Tensor> made = Tensor::Wrap(static_cast<DType>(tensor.dtype),
-                                     tensor.rank == 0 ? Shape() : Shape(tensor.shape, tensor.shape + tensor.rank),
-                                     tensor.data, static_cast<size_t>(tensor.byte_size), std::move(keep));
-  if (!made.ok()) throw std::bad_alloc();  // the library's tensors are valid
-  return std::move(made).value();
+  return TensorMaker::Make(static_cast<DType>(tensor.dtype),
+                           tensor.rank == 0 ? Shape() : Shape(tensor.shape, tensor.shape + tensor.rank), tensor.data,
+                           static_cast<size_t>(tensor.byte_size), std::move(keep));
 }
 
 // The memory of the library that the tensor owns; null for all others, and for all in a program without run-time type
@@ -146,14 +150,7 @@ inline Result<Tensor> Tensor::Wrap(DType dtype, Shape shape, void* data, size_t 
   const DeputyTensor given{
       static_cast<DeputyDType>(dtype), static_cast<uint32_t>(shape.size()), shape.data(), data, bytes, nullptr};
   DEPUTY_RETURN_IF_ERROR(detail::StatusOf(DeputyTensorCheck(&given)));
-  static uint8_t nothing[1];
-  Tensor tensor;
-  tensor.dtype_ = dtype;
-  tensor.shape_ = std::move(shape);
-  tensor.data_ = data == nullptr ? nothing : data;
-  tensor.bytes_ = bytes;
-  tensor.keep_ = std::move(keep);
-  return tensor;
+  return Tensor(dtype, std::move(shape), data, bytes, std::move(keep));
 }
 
 }  // namespace deputy

@@ -58,23 +58,15 @@ struct Model::State {
       made->inputs.push_back(InfoOf(*DeputyModelInput(model, i)));
     for (size_t i = 0; i < DeputyModelOutputCount(model); ++i)
       made->outputs.push_back(InfoOf(*DeputyModelOutput(model, i)));
-    DeputyReport* report = nullptr;
-    DEPUTY_RETURN_IF_ERROR(detail::StatusOf(DeputyModelTraits(model, &report)));
-    const std::unique_ptr<DeputyReport, decltype(&DeputyReportFree)> owned(report, &DeputyReportFree);
-    const DeputyField* const root = DeputyReportRoot(report);
-    made->inputs_with_default =
-        detail::ValueOf<std::vector<std::string>>(DeputyFieldNamed(root, "inputs_with_default"));
-    made->metadata =
-        detail::ValueOf<std::vector<std::pair<std::string, std::string>>>(DeputyFieldNamed(root, "metadata"));
-    made->has_states = DeputyFieldBool(DeputyFieldNamed(root, "has_states")) != 0;
+    DEPUTY_ASSIGN_OR_RETURN(made->properties, detail::Reported<fields::ModelProperties>([&](DeputyReport** report) {
+                              return DeputyModelTraits(model, report);
+                            }));
     return made;
   }
 
   DeputyModel* model = nullptr;
   std::vector<TensorInfo> inputs, outputs;
-  std::vector<std::string> inputs_with_default;
-  std::vector<std::pair<std::string, std::string>> metadata;
-  bool has_states = false;
+  fields::ModelProperties properties;
 };
 
 namespace detail {
@@ -163,13 +155,13 @@ inline const std::vector<TensorInfo>& Model::outputs() const {
 }
 inline const std::vector<std::string>& Model::inputs_with_default() const {
   static const std::vector<std::string> none;
-  return state_ == nullptr ? none : state_->inputs_with_default;
+  return state_ == nullptr ? none : state_->properties.inputs_with_default;
 }
 inline const std::vector<std::pair<std::string, std::string>>& Model::metadata() const {
   static const std::vector<std::pair<std::string, std::string>> none;
-  return state_ == nullptr ? none : state_->metadata;
+  return state_ == nullptr ? none : state_->properties.metadata;
 }
-inline bool Model::has_states() const { return state_ != nullptr && state_->has_states; }
+inline bool Model::has_states() const { return state_ != nullptr && state_->properties.has_states; }
 
 inline Result<Tensor> Model::AllocateTensor(DType dtype, Shape shape) const {
   if (state_ == nullptr) return detail::NotBuilt();

@@ -101,15 +101,10 @@ T ValueOf(const DeputyField* field, const ReportOwner& report) {
   } else if constexpr (std::floating_point<T>) {
     return static_cast<T>(DeputyFieldNumber(field));
   } else if constexpr (std::same_as<T, DType>) {
-    const std::string text = TextOf(field);
-    for (int32_t dtype = 1; dtype <= static_cast<int32_t>(DType::kInt2); ++dtype)
-      if (text == NameOf(static_cast<DType>(dtype))) return static_cast<DType>(dtype);
-    return DType::kUndefined;
+    return fields::FindNamed<DType>(TextOf(field)).value_or(DType::kUndefined);
   } else if constexpr (std::is_enum_v<T>) {
     const std::string text = TextOf(field);
-    const auto& texts = fields::Names<T>::kTexts;
-    for (size_t i = 0; i < texts.size(); ++i)
-      if (text == texts[i]) return static_cast<T>(i);
+    if (const std::optional<T> known = fields::FindNamed<T>(text)) return *known;
     if constexpr (requires { fields::Names<T>::kOther; })
       if (!text.empty()) return fields::Names<T>::kOther;
     return T{};

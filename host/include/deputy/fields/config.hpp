@@ -1,6 +1,9 @@
 // The fields of deputy/config.hpp in reports and options (fields.hpp).
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "deputy/config.hpp"
 
 namespace deputy {
@@ -48,6 +51,17 @@ void Describe(V& v, ConfigValue& c) {
 }  // namespace deputy
 
 namespace deputy::fields {
+
+// The report of DeputyShippedConfigs has a list of these.
+struct ShippedConfig {
+  std::string name, file;
+};
+
+template <class V>
+void Describe(V& v, ShippedConfig& s) {
+  v("name", s.name);
+  v("file", s.file);
+}
 
 // The options of DeputyConfigValues.
 struct ConfigTexts {

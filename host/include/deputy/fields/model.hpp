@@ -2,7 +2,10 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "deputy/fields/names.hpp"
 #include "deputy/model.hpp"
@@ -48,3 +51,21 @@ void Describe(V& v, BuildOptions& b) {
 }
 
 }  // namespace deputy
+
+namespace deputy::fields {
+
+// The report of DeputyModelTraits.
+struct ModelProperties {
+  std::vector<std::string> inputs_with_default;
+  std::vector<std::pair<std::string, std::string>> metadata;
+  bool has_states = false;
+};
+
+template <class V>
+void Describe(V& v, ModelProperties& m) {
+  v("inputs_with_default", m.inputs_with_default);
+  v("metadata", m.metadata);
+  v("has_states", m.has_states);
+}
+
+}  // namespace deputy::fields
