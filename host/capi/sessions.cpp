@@ -43,6 +43,12 @@ Status CheckOutputs(const DeputySession& session, const void* outputs, size_t co
   return {};
 }
 
+// As RequestOptions has it; in C a request that is not filled in has the limit of its session.
+std::chrono::nanoseconds TimeoutOf(const DeputyRequest& request) {
+  if (request.timeout_ns == 0) return deputy::RequestOptions().timeout;
+  return std::chrono::nanoseconds(std::max<int64_t>(request.timeout_ns, 0));
+}
+
 // Gives a result to the caller: its own memory stays as it is, other memory is handed over.
 void Give(Tensor& result, DeputyTensor& given) {
   const bool is_lent = result.owner() == nullptr;  // by the caller: the library's has an owner
@@ -189,7 +195,7 @@ DeputyError* DeputySessionSubmit(DeputySession* session, const DeputyRequest* re
   if (session == nullptr) return MissingArgument("session");
   if (request == nullptr) return MissingArgument("request");
   if (done == nullptr) return MissingArgument("done");
-  const DeputyRequest given = Known(request, {sizeof(DeputyRequest), nullptr, 0, nullptr, 0, -1, 0, 0});
+  const DeputyRequest given = Known(request, {sizeof(DeputyRequest), nullptr, 0, nullptr, 0, 0, 0, 0});
   return Guard([&]() -> Status {
     DEPUTY_RETURN_IF_ERROR(CheckInputs(*session, given.inputs, given.input_count));
     if (given.outputs != nullptr) DEPUTY_RETURN_IF_ERROR(CheckOutputs(*session, given.outputs, given.output_count));
@@ -201,7 +207,7 @@ DeputyError* DeputySessionSubmit(DeputySession* session, const DeputyRequest* re
     DEPUTY_RETURN_IF_ERROR(Take({given.outputs, outputs}, record->outputs));
     record->given.assign(given.outputs, given.outputs + outputs);
     for (const DeputyTensor& tensor : record->given) DeputyMemoryRetain(tensor.memory);
-    deputy::RequestOptions options{std::move(record->outputs), std::chrono::nanoseconds(given.timeout_ns), {}};
+    deputy::RequestOptions options{std::move(record->outputs), TimeoutOf(given), {}};
     if (given.has_priority != 0) options.priority = given.priority;
     Result<uint64_t> accepted = session->session.PredictAsync(
         std::move(record->inputs),

@@ -404,7 +404,7 @@ typedef struct DeputyRequest {
   size_t input_count;
   const DeputyTensor *outputs; /* as those of Run; NULL: the library's memory */
   size_t output_count;
-  int64_t timeout_ns; /* from the call on; 0: no limit; negative: that of the session */
+  int64_t timeout_ns; /* from the call on; 0: that of the session; negative: no limit */
   int32_t has_priority;
   int32_t priority;
 } DeputyRequest;

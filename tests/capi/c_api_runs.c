@@ -154,7 +154,7 @@ void requests_end_in_their_callback(void) {
   DeputyTensor input = picture_tensor(0.1f), expected = {0};
   OK(DeputySessionRun(session, &input, 1, &expected, 1));
   struct requests requests = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, {0}, {0}};
-  DeputyRequest request = {sizeof request, &input, 1, NULL, 0, -1, 0, 0};
+  DeputyRequest request = {sizeof request, &input, 1, NULL, 0, 0, 0, 0};
   uint64_t number = 0;
   for (size_t i = 0; i < 50; ++i) {
     DeputyError *error = NULL;
@@ -188,6 +188,16 @@ void requests_end_in_their_callback(void) {
   while (requests.ended != 52) pthread_cond_wait(&requests.changed, &requests.mutex);
   pthread_mutex_unlock(&requests.mutex);
   CHECK(requests.failed == 1); /* its time was over */
+  /* A request that says nothing has the limit of the session, and one may have none. */
+  DeputySessionSetTimeout(session, 1);
+  for (size_t i = 0; i < 2; ++i) {
+    request.timeout_ns = i == 0 ? 0 : -1;
+    OK(DeputySessionSubmit(session, &request, on_end, &requests, NULL));
+    pthread_mutex_lock(&requests.mutex);
+    while (requests.ended != 53 + i) pthread_cond_wait(&requests.changed, &requests.mutex);
+    pthread_mutex_unlock(&requests.mutex);
+    CHECK(requests.failed == 2);
+  }
   FAILS(DeputySessionSubmit(session, &request, NULL, NULL, NULL), kDeputyInvalidArgument, "done is null");
   DeputySessionCancel(session);
   DeputySessionCancelRequest(session, 12345);
@@ -196,7 +206,7 @@ void requests_end_in_their_callback(void) {
   request.timeout_ns = -1;
   OK(DeputySessionSubmit(session, &request, on_end, &requests, NULL));
   DeputySessionFree(session); /* waits for the callback */
-  CHECK(requests.ended == 53);
+  CHECK(requests.ended == 55);
   DeputyTensorRelease(&requests.kept);
   DeputyTensorRelease(&expected);
   DeputyTensorRelease(&input);

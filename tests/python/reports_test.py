@@ -13,7 +13,8 @@ from deputy import reports
 FIELDS = Path(__file__).resolve().parents[2] / "host/include/deputy/fields"
 # Given to the library, not reported by it, or reported as plain objects.
 OPTIONS = {"DeviceInfo", "DelegatesInCode", "PluginQuery", "CacheFilter", "ToleranceSettings", "VerifyOptions",
-           "BuildOptions", "ModelProperties", "ShippedConfig", "ConfigCheckRequest", "ConfigText", "ConfigTexts", "InspectRequest", "ToleranceRequest"}  # fmt: skip
+           "BuildOptions", "ModelProperties", "ShippedConfig", "ConfigCheckRequest", "ConfigText", "ConfigTexts",
+           "InspectRequest", "ToleranceRequest"}  # fmt: skip
 # Of functions that the Python package does not have.
 ABSENT = {"BundleContents", "BundleFile", "BundleInfo", "BundleInstallation", "BundlePlugin", "BundleProblem",
           "BundleVerification", "InstalledBundle", "Comparison", "Tolerance", "ConfigValue"}  # fmt: skip

@@ -248,7 +248,7 @@ uint64_t Session::Submit(nb::object self, nb::handle inputs, nb::handle out, boo
   request.input_count = arguments.input_tensors.size();
   request.outputs = arguments.output_tensors.data();
   request.output_count = arguments.output_tensors.size();
-  request.timeout_ns = timeout_ns;
+  request.timeout_ns = timeout_ns == 0 ? -1 : timeout_ns < 0 ? 0 : timeout_ns;  // of Python 0 is no limit
   request.has_priority = priority.is_none() ? 0 : 1;
   if (!priority.is_none()) request.priority = nb::cast<int32_t>(priority);
   BeginRequest();

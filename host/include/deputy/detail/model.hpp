@@ -348,6 +348,12 @@ inline Result<Session> Model::CreateSession() const {
 
 namespace detail {
 
+// As DeputyRequest has it.
+inline int64_t TimeoutOf(const RequestOptions& options) {
+  const int64_t ns = options.timeout.count();
+  return ns == 0 ? -1 : ns < 0 ? 0 : ns;
+}
+
 inline Status NoSession() {
   return Status(StatusCode::kFailedPrecondition, "the session was not created by Model::CreateSession");
 }
@@ -432,7 +438,7 @@ inline Result<uint64_t> Session::PredictAsync(std::vector<Tensor>&& inputs, Pred
   const DeputyRequest request{
       sizeof(DeputyRequest),        record->views.inputs.data(),
       record->views.inputs.size(),  options.outputs.empty() ? nullptr : record->views.outputs.data(),
-      record->views.outputs.size(), options.timeout.count(),
+      record->views.outputs.size(), detail::TimeoutOf(options),
       options.priority ? 1 : 0,     options.priority.value_or(0)};
   // The callback may come before the call returns.
   record->inputs = std::move(inputs);
