@@ -353,11 +353,10 @@ class EngineBuilder {
         Log(LogLevel::kWarning, "{}: runs in a worker process, because {}", provider.path.string(), clash);
       }
     if (!is_isolated) {
-      if (request.check && IsIsolated(entry, provider, *state_.config.plugins.trust == Trust::kAny))
-        Log(LogLevel::kWarning,
-            "{}: runs in this process, although no lock lists it, because its calls are checked (debug.check, "
-            "DEPUTY_CHECK)",
-            provider.path.string());
+      if (IsIsolated(entry, provider, false))
+        Log(LogLevel::kWarning, "{}: runs in this process, although no lock lists it, because {}",
+            provider.path.string(),
+            request.check ? "its calls are checked (debug.check, DEPUTY_CHECK)" : "of 'trust: any'");
       OpenRequest watched = request;
       watched.call_timeout = entry.call_timeout;
       watched.abort_on_hang = *state_.config.debug.abort_on_hang;

@@ -40,11 +40,12 @@ class Checking(unittest.TestCase):
                               capture_output=True, text=True, timeout=100)  # fmt: skip
 
     def test_R202_a_plugin_that_no_lock_lists_is_loaded_with_a_warning(self):
-        warning = "writes_inputs.so: runs in this process, although no lock lists it, because its calls are checked"
+        warning = "writes_inputs.so: runs in this process, although no lock lists it, because "
         self.assertNotIn("runs in this process", self.run_model().stderr)
-        for how in ({"check": "1"}, {"set": "debug.check=true"}):
+        for reason, how in (("its calls are checked", {"check": "1"}), ("its calls are checked", {"set": "debug.check=true"}),
+                            ("of 'trust: any'", {"set": "plugins.trust=any"})):  # fmt: skip
             arguments = ["--set", how.pop("set")] if "set" in how else []
-            self.assertIn(warning, self.run_model(*arguments, **how).stderr)
+            self.assertIn(warning + reason, self.run_model(*arguments, **how).stderr)
             listed = subprocess.run(["sha256sum", "writes_inputs.so"], cwd=self.scratch, capture_output=True, check=True)
             (self.scratch / "SHA256SUMS").write_bytes(listed.stdout)
             self.assertNotIn("runs in this process", self.run_model(*arguments, **how).stderr)
